@@ -3,8 +3,9 @@
 #	  docs/guests.md, run as they stand there.  A part of the suite clients; needs a JDK, PostgreSQL's driver for it, psycopg, psycopg2, Node
 #	  with pg, Go and lib/pq.
 #
-# UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once.  With '--client COMMAND' it plays the faults on that
-# player alone, which test/guests/player.py says what it does; '--without forked,clock_set' leaves out what a language has not.
+# UIDGEN_GUESTS='--ids 100000000 --faults 200' is for a long run besides, and for 1,000 guests at once; with --long for these alone.  With
+# '--client COMMAND' it plays the faults on that player alone, which test/guests/player.py says what it does; '--without forked,clock_set' leaves out
+# what a language has not.
 use strict;
 use warnings;
 
@@ -20,7 +21,7 @@ use Test::More;
 use UidgenTest;
 
 my %enough = (ids => 0, faults => 0);
-GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'seed=i', 'client=s', 'without=s') or die "UIDGEN_GUESTS: see above\n";
+GetOptionsFromString($ENV{UIDGEN_GUESTS} // '', \%enough, 'ids=i', 'faults=i', 'long', 'seed=i', 'client=s', 'without=s') or die "UIDGEN_GUESTS: see above\n";
 
 my $world = Guests->new('SQL_ASCII', connections => $enough{ids} || $enough{faults} ? 1100 : 60);
 if ($enough{client})
@@ -103,16 +104,19 @@ my @all = ($python, $java, $javascript, $go);
 
 # ---- faults ----
 
-read_vectors($_) foreach $java, $javascript, $go;
-play($_) foreach @all, $world->client('python', 'psycopg2');
-my $utf8 = Guests->new('UTF8');
-play($_, 'warned') foreach map { $utf8->client($_) } qw(java javascript go);
-play_without_rules($_) foreach @all;
+if (!$enough{long})
+{
+	read_vectors($_) foreach $java, $javascript, $go;
+	play($_) foreach @all, $world->client('python', 'psycopg2');
+	my $utf8 = Guests->new('UTF8');
+	play($_, 'warned') foreach map { $utf8->client($_) } qw(java javascript go);
+	play_without_rules($_) foreach @all;
+}
 if ($enough{ids} || $enough{faults})
 {
 	play_long($world, \%enough, @all);
 	crowd($_, 1000) foreach @all;
 }
-fail_over($world, @all);
+fail_over($world, @all) if !$enough{long};
 
 done_testing();

@@ -717,7 +717,7 @@ sub play_long
 	my @files;
 	my $more = sub {
 		my ($client) = @_;
-		my $guest = begin($client, $where, batch => 4000, pause => 20);
+		my $guest = begin($client, $where, batch => 400, pause => 20);
 		push @files, $guest->{file};
 		return $guest;
 	};
