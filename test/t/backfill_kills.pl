@@ -88,7 +88,7 @@ is($node->safe_psql('postgres', "SELECT min(uid_timestamp(id) - at), max(uid_tim
 is($node->safe_psql('postgres', 'SELECT count(*) FROM (SELECT at, lag(at) OVER (ORDER BY id) AS former FROM new) AS t WHERE at < former'), '0', 'they are in the order of time');
 is($node->safe_psql('postgres', 'SELECT count(DISTINCT worker), bool_and(worker = (SELECT worker_id FROM uidgen.backfill)) FROM new, uid_parse(id)'), '1|t', '... under the worker id that is reserved');
 my $forged = q{INSERT INTO uidgen.backfill SELECT 0, 1024, upto, asked, layout, registry, registry_database, home, reserved FROM uidgen.backfill};
-fails_with($node, "BEGIN; $forged; SELECT uid_backfill(now())", '55000', qr/a row of uidgen\.backfill does not fit the layout/, 'a row of a worker id that the layout has no room for is refused');
+fails_with($node, "BEGIN; $forged; SELECT uid_backfill(now() - interval '1 s')", '55000', qr/a row of uidgen\.backfill does not fit the layout/, 'a row of a worker id that the layout has no room for is refused');
 my $file = PostgreSQL::Test::Utils::tempdir() . '/live';
 append_to_file($file, join('', map { "$_\n" } @seen));
 $node->safe_psql('postgres', "COPY live FROM '$file'");
