@@ -726,7 +726,7 @@ sub play_long
 	my $unfenced = sub {
 		my ($client) = @_;
 		$client->{unfenced}{database} //= registry($world, 1);
-		push @unfenced, begin($client->{unfenced}, place($client->{unfenced}{database}, 'app', $proxy->port));
+		push @unfenced, begin($client->{unfenced}, place($client->{unfenced}{database}, 'app', $proxy->port), batch => 400);
 		return $unfenced[-1];
 	};
 	foreach my $client (@clients)
@@ -758,8 +758,11 @@ sub play_long
 			my $heir = $unfenced->($client);
 			poll_until(sub { now_tick($world, $database) > $until });
 			go_on($heir) or last;
+			# What it draws before its next call is refused
+			my $drawn = -s $client->{control}{file};
+			complaints($client->{control});
 			kill 'CONT', $$guest->{pid}, $client->{control}{pid};
-			go_on($client->{control}) or last;
+			poll_until(sub { -s $client->{control}{file} > $drawn || complaints($client->{control}) =~ /refused/ }) or last;
 			ends('KILL', $client->{control});
 			$client->{control} = $heir;
 		}

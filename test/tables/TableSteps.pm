@@ -397,7 +397,8 @@ step(ext => 2, '' => sub {
 step(restore => 1, '' => sub {
 	my ($w) = @_;
 	$w->restore;
-	$w->table('p')->{unsound} = 'perhaps' if ($w->table('p')->{unsound} // '') =~ /while it was none/;	# all triggers are new
+	my $p = $w->table('p') or return;
+	$p->{unsound} = 'perhaps' if ($p->{unsound} // '') =~ /while it was none/;	# all triggers are new
 });
 
 1;
