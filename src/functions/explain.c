@@ -19,6 +19,7 @@
 #include "lib/stringinfo.h"
 #include "utils/builtins.h"
 #include "utils/timestamp.h"
+#include "utils/tuplestore.h"
 #include "utils/uuid.h"
 
 SQL_FUNCTION(uidgen_explain_id);

@@ -86,13 +86,13 @@ my %WITHOUT = (
 		[ 'the timeline', 'left_behind', 'number(row[3]) < timeline', 'false' ],
 	],
 	javascript => [
-		[ 'the end of a grant', 'stopped', 'if (tick > this.#last)', 'if (false)' ],
+		[ 'the end of a grant', 'stopped', 'if (tick > this.#last)', 'if (false)', 'Math.max(next, now) <= this.#last', 'true' ],
 		[ 'the begin of a grant', 'handed_back', 'if (Number(first_tick) > this.#tick)', 'if (false)' ],
 		[ 'tokens that are remembered before the call', 'lost_answers', 'life.tokens.push(token)', 'if (!life.tokens.length) life.tokens.push(token)' ],
 		[ 'warnings', 'warned', '|| life.notices.length > 0', '' ],
 		[ 'the number of the registry', 'other_registry', 'registry !== this.#registry[0]', 'false' ],
 		[ 'the number that is configured', 'configured', 'if (this.registry !== 0n && registry', 'if (false && registry' ],
-		[ 'a rejection that is no error', 'connects_ill', 'error?.message || String(error)', 'error.stack.trim()' ],
+		[ 'a connection that is given up after a failure', 'connects_ill', "Guest.#disconnect(life)\t\t// whatever", '// whatever' ],
 		[ 'snapshots', 'restored', "if (!this.#closed)\n\t\t\tthis.#begin()\n\t\tGuest.#tell(life)", '' ],
 		[ 'a look at the clock of the machine', 'clock_set', 'Math.abs(Date.now() - now - this.#apart) > 1000', 'false' ],
 		[ 'the hand-back', 'handed_back', 'if (worker !== null && life.client', 'if (false && life.client' ],
@@ -135,10 +135,13 @@ sub new
 # A client, as the command that its guests run.  With a replacement, it is a copy in which a rule is left out.
 sub client
 {
-	my ($self, $language, $driver, $what, $by) = @_;
+	my ($self, $language, $driver, @replacements) = @_;
 	my $dir = "$self->{dir}/client" . ++$self->{count};
 	my $text = slurp_file("$root/clients/$language/$FILE{$language}");
-	!defined $what or $text =~ s/\Q$what\E/$by/ or die "$FILE{$language} has no \"$what\"";
+	while (my ($what, $by) = splice @replacements, 0, 2)
+	{
+		$text =~ s/\Q$what\E/$by/ or die "$FILE{$language} has no \"$what\"";
+	}
 	make_path("$dir/uidgen");
 	append_to_file("$dir/$FILE{$language}", $text);
 	my @command = ('/usr/bin/python3', "$root/test/guests/player.py", $dir, $driver // 'psycopg');
@@ -732,7 +735,7 @@ sub play_long
 	foreach my $client (@clients)
 	{
 		my ($rule) = grep { $_->[0] eq 'the end of a grant' } @{ $WITHOUT{ $client->{language} } };
-		$client->{unfenced} = $world->client(@$client{qw(language driver)}, @$rule[ 2, 3 ]);
+		$client->{unfenced} = $world->client(@$client{qw(language driver)}, @$rule[ 2 .. $#$rule ]);
 		$client->{control} = $unfenced->($client);
 	}
 	ok(!(grep { !go_on($_) } @guests, map { $_->{control} } @clients), 'guests of all clients draw ids');
