@@ -141,6 +141,14 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen_tools.write_name(pg_get_userbyid(role)::text) END;
 COMMENT ON FUNCTION uidgen_tools.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
 
+-- Default privileges may have given them.  Whoever may make a trigger there runs code as the owner; whoever may write there changes what the tools rely on.
+CREATE FUNCTION uidgen_tools.write_revoke(relation oid) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+	FROM pg_class AS c JOIN (SELECT t.oid, t.relacl FROM pg_class AS t UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a WHERE a.attnum > 0) AS r (oid, acl) ON r.oid = c.oid, aclexplode(r.acl) AS g
+	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0);
+COMMENT ON FUNCTION uidgen_tools.write_revoke(oid) IS 'the statement that leaves writing to a table to its owner; null where only the owner may write';
+
 -- What the server has written under the search path "pg_catalog, pg_temp" keeps its meaning under that one alone.  With
 -- standard_conforming_strings it writes backslashes in literals as they are.
 CREATE FUNCTION uidgen_tools.write_expression(expression text) RETURNS text

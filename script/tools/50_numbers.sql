@@ -125,6 +125,8 @@ BEGIN
 						LEFT JOIN pg_attribute AS a ON a.attrelid = k.own[1] AND a.attname = n.name
 					WHERE (a.atttypid = n.type AND (NOT n.is_key OR uidgen_tools.is_unique(k.own[1], n.name, n.type))) IS NOT TRUE
 				UNION ALL
+				SELECT 'tell', format('others than the owner may write to table %s, which has %s of table %s', k.first, k.holds, written), w.line FROM uidgen_tools.write_revoke(k.own[1]) AS w (line) WHERE w.line IS NOT NULL
+				UNION ALL
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'
 				UNION ALL
@@ -232,6 +234,7 @@ BEGIN
 	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
 		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
+	PERFORM uidgen.run_confined(r.line) FROM (VALUES (numbers), (counter)) AS w (name) CROSS JOIN LATERAL uidgen_tools.write_revoke(w.name::regclass) AS r (line) WHERE r.line IS NOT NULL;
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;
@@ -344,7 +347,7 @@ BEGIN
 				SELECT t.%1$s AS id FROM %2$s AS t WHERE t.%1$s > %4$s AND t.%1$s <= %5$s AND NOT EXISTS (SELECT FROM %3$s AS n WHERE n.id = t.%1$s) ORDER BY t.%1$s LIMIT %6$s),
 			given AS (
 				INSERT INTO %3$s (number, id) SELECT %7$s + row_number() OVER (ORDER BY f.id), f.id FROM found AS f ORDER BY f.id RETURNING number, id)
-			SELECT ARRAY[(SELECT count(*) FROM found), count(*), max(g.number), count(*) FILTER (WHERE g.id < %8$s), (SELECT max(f.id) FROM found AS f)] FROM given AS g',
+			SELECT ARRAY[(SELECT count(*) FROM found), count(*), coalesce(max(g.number), %7$s), count(*) FILTER (WHERE g.id < %8$s), (SELECT coalesce(max(f.id), %8$s) FROM found AS f)] FROM given AS g',
 		id, written, numbers, coalesce(place, -9223372036854775808), horizon, most, last_number, last_id))::bigint[];
 	IF got[1] <> got[2] OR got[3] <> last_number + got[1] THEN
 		RAISE EXCEPTION 'not all rows that were given a number are in table %', numbers
