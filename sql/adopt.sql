@@ -248,8 +248,19 @@ SELECT uid_adopt(1::regclass, 'id');
 SELECT uid_adopt('shop.customer', 'ID');
 \echo :LAST_ERROR_SQLSTATE
 SELECT uid_adopt('shop.customer', 'ctid');
-SELECT uid_adopt('shop.customer', NULL);
+SELECT uid_adopt(NULL, 'id');
 \echo :LAST_ERROR_SQLSTATE
+-- Without a column, its primary key of one column
+CREATE TABLE shop.keyed (a integer, b bigint, PRIMARY KEY (a) INCLUDE (b));
+SELECT uid_adopt('shop.keyed', execute => true);
+SELECT pg_temp.described('shop.keyed');
+ALTER TABLE shop.keyed DROP CONSTRAINT keyed_pkey;
+SELECT uid_adopt('shop.keyed');
+\echo :LAST_ERROR_SQLSTATE
+ALTER TABLE shop.keyed ADD PRIMARY KEY (a, b);
+SELECT uid_adopt('shop.keyed');
+SELECT uid_adopt('shop.view');
+SELECT uid_adopt(1::regclass);
 CREATE FOREIGN DATA WRAPPER nowhere;
 CREATE SERVER nowhere FOREIGN DATA WRAPPER nowhere;
 CREATE FOREIGN TABLE shop.far (id bigint) SERVER nowhere;

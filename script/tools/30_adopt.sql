@@ -656,12 +656,21 @@ DECLARE
 	runs boolean := "execute";
 	lock text;
 BEGIN
-	IF num_nulls("table", id_column, runs) > 0 THEN
-		RAISE EXCEPTION 'no argument of uid_adopt() may be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table, and the column that holds its ids.';
+	IF num_nulls("table", runs) > 0 THEN
+		RAISE EXCEPTION 'no argument of uid_adopt() but the column may be null' USING ERRCODE = 'null_value_not_allowed', HINT = 'Name the table.';
 	ELSIF runs AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_adopt() runs its statements in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
+	END IF;
+	IF id_column IS NULL THEN
+		PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
+		SELECT a.attname INTO id_column FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+			WHERE i.indrelid = "table" AND i.indisprimary AND i.indnkeyatts = 1;
+		IF NOT FOUND THEN
+			RAISE EXCEPTION 'table % has no primary key of one column', uidgen_tools.write_relation("table")
+				USING ERRCODE = 'undefined_column', HINT = 'Name the column that holds the ids.';
+		END IF;
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	lowest := uidgen.first_since(now());
@@ -704,7 +713,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.adopt_column(regclass, name, boolean) IS 'uid_adopt(), which cannot have settings of its own and be seen as one query';
 
-CREATE FUNCTION @extschema@.uid_adopt("table" regclass, id_column name, execute boolean DEFAULT false) RETURNS SETOF text
+CREATE FUNCTION @extschema@.uid_adopt("table" regclass, id_column name DEFAULT NULL, execute boolean DEFAULT false) RETURNS SETOF text
 LANGUAGE sql VOLATILE PARALLEL UNSAFE
 BEGIN ATOMIC
 	SELECT uidgen_tools.hold_extensions();

@@ -39,7 +39,7 @@ sub start_adopting
 	my ($table) = @_;
 	my $said = '';
 	my $run = IPC::Run::start(
-		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('app'), '-c', "SET lock_timeout = '5min'", '-c', "SELECT uid_adopt('$table', 'id', true)" ],
+		[ $node->installed_command('psql'), '-XAtq', '-d', $node->connstr('app'), '-c', "SET lock_timeout = '5min'", '-c', "SELECT uid_adopt('$table', execute => true)" ],
 		'<', \undef, '>&', \$said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 	$node->poll_query_until('app', "SELECT count(*) > 0 FROM pg_locks WHERE relation = '$table'::regclass AND NOT granted") or die 'it does not wait';
 	return sub { $run->finish; return $said };
