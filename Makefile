@@ -145,12 +145,21 @@ EXTRA_CLEAN = $(UNIT_TESTS) test/unit/core.o $(FUZZ_TARGETS) $(LIBPQ_MODULE)$(DL
 
 # make scripts: those for servers on which no library can be installed, to be made where there is no PostgreSQL; make made: what else is made
 # of the presets in src/core/layout.c and of test/vectors.tsv, and is committed.
-ifneq ($(filter scripts made,$(MAKECMDGOALS)),)
+ifneq ($(filter scripts made dist,$(MAKECMDGOALS)),)
 srcdir = $(patsubst %/,%,$(dir $(firstword $(MAKEFILE_LIST))))
 else
 PG_CONFIG ?= pg_config
 PGXS := $(shell $(PG_CONFIG) --pgxs)
+# What is missing, by the names that systems have for its package.
+needs = $(1): install $(2) (Debian, Ubuntu), $(3) (PGDG's rpm) or $(4) (Fedora), or set PG_CONFIG to the server's
+SERVER_MISSING = $(call needs,no $(1) of a PostgreSQL server,postgresql-server-dev-$(or $(MAJORVERSION),NN),postgresql$(or $(MAJORVERSION),NN)-devel,postgresql-server-devel)
+$(if $(wildcard $(PGXS)),,$(error $(call SERVER_MISSING,PGXS)))
 include $(PGXS)
+$(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): | headers
+.PHONY: headers
+headers:
+	@[ -e '$(includedir_server)/postgres.h' ] || { echo "$(call SERVER_MISSING,headers)" >&2; exit 1; }
+	@[ -e '$(includedir)/libpq-fe.h' ] || { echo "$(call needs,no headers of libpq,libpq-dev,postgresql$(MAJORVERSION)-devel,libpq-devel)" >&2; exit 1; }
 endif
 .PHONY: scripts made
 made: scripts

@@ -40,7 +40,7 @@ usable()
 find_server()
 {
 	if [ -n "${PG_CONFIG-}" ]; then
-		usable "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG leads to no PostgreSQL server with PGXS"
+		usable "$PG_CONFIG" || die "PG_CONFIG=$PG_CONFIG leads to no PostgreSQL server with PGXS and headers, which Debian has in postgresql-server-dev-NN"
 		return 0
 	fi
 	for PG_CONFIG in pg_config $(ls -rv /usr/lib/postgresql/*/bin/pg_config 2>/dev/null); do

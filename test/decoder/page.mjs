@@ -160,8 +160,11 @@ test('typed, with the keyboard alone: decode, narrow, and the fragment to share'
 			break;
 	}
 	assert.deepEqual(reached, ['tab-decode', 'ids']);
+	assert.match(await page.text('near'), /^An example: 252841397300297728,/);
+	assert.equal(await page.text('timestamp'), '2026-11-29T17:01:26.682Z');
+	assert.equal(new URL(await page.evaluate('location.href')).hash, '');
 	await page.type('175928847299117063');
-	await page.waitFor(`document.getElementById('timestamp').textContent !== ''`);
+	await page.waitFor(`!document.getElementById('near').textContent.includes('An example') && document.getElementById('timestamp').textContent !== ''`);
 	const first = await page.evaluate('location.href');
 	assert.equal(new URL(first).hash, '#id=175928847299117063');
 	assert.notEqual(await page.evaluate(`getComputedStyle(document.activeElement).outlineStyle`), 'none', 'the focus is seen');

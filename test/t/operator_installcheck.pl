@@ -81,4 +81,14 @@ my ($good, $said) = installcheck($unloaded);
 ok(!$good, 'without a server, it fails');
 like($said, qr/installcheck: needs a running server, and a superuser/, '... and says what is missing');
 
+# Where headers are missing, make names their package.
+foreach ([ 'PG_CONFIG=/nowhere', qr/no PGXS .*: install postgresql-server-dev-NN / ], [ 'includedir_server=/nowhere', qr/no headers of a PostgreSQL server: install postgresql-server-dev-\d\d / ],
+	[ 'includedir=/nowhere', qr/no headers of libpq: install libpq-dev / ])
+{
+	my ($setting, $named) = @$_;
+	$said = '';
+	ok(!IPC::Run::run([ 'make', '-C', $tree, "PG_CONFIG=$pg_config", $setting, 'headers' ], '<', \undef, '>&', \$said), "make $setting fails");
+	like($said, $named, '... and names a package');
+}
+
 done_testing();
