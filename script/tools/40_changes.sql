@@ -270,12 +270,20 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_key(regclass) IS 'the columns of the key of a table, in their order, and the operators by which two keys are the same';
 
+-- The condition is read as the tree that it is: the form of a text depends on names, and types that are the same to an operator are relabelled.
 CREATE FUNCTION uidgen_tools.compares_key("table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN (SELECT (c.columns, c.operators) IS NOT DISTINCT FROM (k.columns, k.operators) FROM uidgen_tools.list_compared("table") AS c,
-		(SELECT array_agg(l.number::integer ORDER BY l.number), coalesce(array_agg(DISTINCT l.operator ORDER BY l.operator) FILTER (WHERE l.operator >= 12000), '{}') FROM uidgen_tools.list_key("table") AS l) AS k (columns, operators));
+	RETURN (SELECT (c.columns, c.operators, w.parts) IS NOT DISTINCT FROM (k.columns, k.operators, CASE WHEN cardinality(k.columns) > 1 THEN 'BOOLEXPR not BOOLEXPR and' ELSE 'BOOLEXPR not' END || k.parts) FROM uidgen_tools.list_compared("table") AS c,
+		(SELECT array_agg(l.number::integer ORDER BY l.number), coalesce(array_agg(DISTINCT l.operator ORDER BY l.operator) FILTER (WHERE l.operator >= 12000), '{}'),
+				array_agg(format('%s.%s VAR 1 %s VAR 2 %3$s', o.oprnamespace, o.oprname, l.number) ORDER BY l.number)
+			FROM uidgen_tools.list_key("table") AS l LEFT JOIN pg_operator AS o ON o.oid = l.operator) AS k (columns, operators, parts),
+		(SELECT array_agg(p.part ORDER BY NOT starts_with(p.part, 'BOOLEXPR '), substring(p.part FROM '[0-9]+$')::integer)
+			FROM pg_trigger AS g CROSS JOIN LATERAL (SELECT string_agg(coalesce((SELECT format('%s.%s', o.oprnamespace, o.oprname) FROM pg_operator AS o WHERE o.oid = t.m[3]::oid), t.m[1], t.m[2], t.m[4]), ' ' ORDER BY t.n)
+					FROM regexp_matches(g.tgqual::text, '[{](?!RELABELTYPE )([A-Z]+)|:(?:boolop|varno) ([a-z0-9]+)|:opno ([0-9]+)|:varattno ([0-9]+)', 'g') WITH ORDINALITY AS t (m, n)) AS q (tokens)
+				CROSS JOIN LATERAL regexp_split_to_table(q.tokens, ' OPEXPR ') AS p (part)
+			WHERE g.tgrelid = "table" AND g.tgname = '~uid_key') AS w (parts));
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
@@ -853,6 +861,7 @@ DECLARE
 	is_anew boolean := false;
 	steps text[] := '{}';
 	late text;
+	others text[];
 	remarks text[] := '{}';
 	undo text[] := '{}';
 BEGIN
@@ -880,6 +889,14 @@ BEGIN
 	IF is_first THEN
 		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
 	END IF;
+	-- The trigger that a partition has kept from another tracked table is all that tells of its rows there.
+	others := ARRAY(SELECT DISTINCT uidgen_tools.write_relation(c.oid)
+		FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM s.function
+			JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0
+			CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = s.owner
+		WHERE o.function = g.tgfoid ORDER BY 1);
+	steps := ARRAY(SELECT format('INSERT INTO %s DEFAULT VALUES;', o.written) FROM unnest(others) AS o (written)) || steps;
+	remarks := remarks || ARRAY(SELECT format('a partition was in another tracked table: its readers copy that anew, by a mark in %s', o.written) FROM unnest(others) AS o (written));
 	undo := ARRAY(SELECT u.line FROM (VALUES
 			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
 			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
@@ -889,7 +906,7 @@ BEGIN
 			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, version), '', '', v.comment)),
 			(7, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
-	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', concat_ws(', ', s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END)) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || others, ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	RETURN QUERY SELECT 'late', late WHERE late IS NOT NULL;
 	RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
@@ -1003,6 +1020,7 @@ DECLARE
 	uid_stamp regprocedure;
 	l record;
 	ends boolean := false;
+	call text;
 BEGIN
 	IF s.written IS NULL OR num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
 			AND (EXISTS (SELECT FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition) OR s.record IS NULL AND NOT EXISTS (SELECT FROM uidgen_tools.list_other_triggers("table", NULL, NULL) AS o WHERE NOT uidgen_tools.writes_deleted(o.called))) THEN
@@ -1021,8 +1039,13 @@ BEGIN
 			format('BEGIN; LOCK TABLE %1$s, %2$s IN ACCESS EXCLUSIVE MODE; UPDATE %1$s SET %3$s = %3$s; DELETE FROM %2$s; %4$s %5$s COMMIT;', s.written, d.written, uidgen_tools.write_name(s.version), uidgen_tools.write_mark(s.relation),
 				uidgen_tools.write_comment(format('COLUMN %s.%s', d.written, uidgen_tools.write_name(s.version)), r.comment, 'uidgen: versions of ', uidgen_tools.write_version_record()))
 		FROM uidgen_tools.find_version_record(s.relation, s.version) AS r CROSS JOIN uidgen_tools.write_relation(s.relation) AS d (written) WHERE r.is_larger AND NOT ends;
-	RETURN QUERY SELECT t.class, t.what, uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)))
-		FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
+	call := uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)));
+	RETURN QUERY SELECT t.class, t.what, call FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
+	-- Its owner alone may drop that trigger, and the owner of the function what calls it.
+	RETURN QUERY SELECT 'tell', format('trigger "~uid_truncate" of %s is left, of when it was a partition of table %s, and belongs to another role', string_agg('table ' || uidgen_tools.write_relation(g.tgrelid), ', ' ORDER BY g.tgrelid), s.written),
+			format('DROP FUNCTION %s CASCADE; %s', uidgen_tools.write_function(s.function), call)
+		FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner <> s.owner
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = s.function AND g.tgrelid NOT IN (SELECT m.relid FROM uidgen_tools.list_members("table") AS m) AND NOT ends HAVING count(*) > 0;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_tracking(regclass) IS 'what is missing or different at a tracked table, in classes, and what mends it; by the catalogs alone, and without a lock';

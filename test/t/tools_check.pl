@@ -366,6 +366,30 @@ SAID
 	is(shop(q{SELECT "table", class, left(what, 28) FROM uid_check_tables() WHERE "table"::text LIKE 'item%' ORDER BY 3}), qq{item|tell|partition "s_levels"."item_o\nitem|tell|the default partition "s_lev}, 'what is of no layout, or in a default partition there, is told of the whole');
 	is(said('item_old'), '', '... and nothing of a partition that is as it should be');
 
+	# A partition that goes elsewhere: the trigger that it has kept is all that tells of its rows in the former table, whichever table is mended first.
+	my $parts = 'CREATE TABLE item (id bigint PRIMARY KEY, tenant integer, name text) PARTITION BY RANGE (id); CREATE TABLE item_1 PARTITION OF item FOR VALUES FROM (0) TO (10); CREATE TABLE item_2 PARTITION OF item FOR VALUES FROM (10) TO (20); INSERT INTO item VALUES (1);
+		SELECT uid_track_changes($$item$$, execute => true)';
+	my $track = q{SELECT uid_track_changes('%s', execute => %s)};
+	foreach ([ 'tracked', sprintf($track, 'other', 'true'), 'other', 'true' ], [ 'printed', sprintf($track, 'other', 'true'), 'other', 'false' ], [ 'untracked', '', 'other', 'true' ], [ 'alone', '', 'item_1', 'true' ])
+	{
+		my ($name, $before, $table, $execute) = @$_;
+		begin("moved_$name", $parts);
+		shop("CREATE TABLE other (id bigint PRIMARY KEY, tenant integer, name text, changed bigint NOT NULL DEFAULT 0) PARTITION BY RANGE (id); $before");
+		is(shop('ALTER TABLE item DETACH PARTITION item_1' . ($table eq 'other' ? '; ALTER TABLE other ATTACH PARTITION item_1 FOR VALUES FROM (0) TO (10)' : '')) . said('item'),
+			'anew trigger "~uid_truncate" of table "item_1" is left, of when it was a partition', "$name: a partition that went elsewhere is told");
+		is(shop(shop(sprintf $track, $table, $execute)) . said('item') . said($table) . marks('item_deleted'), '1', '... and who tracks it there writes the mark here');
+	}
+	begin('archived', $parts);
+	befalls('a partition that was given away', 'ALTER TABLE item DETACH PARTITION item_1; ALTER TABLE item_1 OWNER TO other', 'tell trigger "~uid_truncate" of table "item_1" is left, of when it was a partition of table "item", and belongs to another role',
+		by_super => 1, marks => 1, values => q{11, 1, 'x'});
+
+	# The same columns, compared otherwise: by the tree, so that neither names nor types matter.
+	begin('compared', 'CREATE TABLE item (id integer, tenant varchar(5), name text, PRIMARY KEY (tenant, id)); SELECT uid_track_changes($$item$$, execute => true)');
+	befalls("a trigger for another key WHEN ($_->[0])", qq{DROP TRIGGER "~uid_key" ON item; CREATE TRIGGER "~uid_key" AFTER UPDATE ON item FOR EACH ROW WHEN ($_->[0]) EXECUTE FUNCTION item_deleted(); ALTER TABLE item ENABLE ALWAYS TRIGGER "~uid_key"},
+		$_->[1] ? "anew function \"item_deleted\"() is not what it would be now\nanew trigger \"~uid_key\" of table \"item\" is not what it would be now" : '')
+	  foreach [ 'old.id = new.id AND old.tenant = new.tenant', 1 ], [ 'NOT (old.id = new.id AND old.tenant = old.tenant)', 1 ], [ 'NOT (old.id = new.id OR old.tenant = new.tenant)', 1 ], [ 'NOT (old.id = new.id AND old.tenant >= new.tenant)', 1 ],
+	  [ 'NOT (old.id = new.id AND old.tenant = new.tenant AND old.name = new.name)', 1 ], [ 'NOT (old.id = new.id AND old.tenant = new.tenant)', 0 ];
+
 	# Other owners: of the table alone, and of all.
 	begin('owners');
 	super('GRANT CREATE ON SCHEMA s_owners TO other; ALTER TABLE item OWNER TO other');
