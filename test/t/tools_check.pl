@@ -386,7 +386,7 @@ SAID
 	# The same columns, compared otherwise: by the tree, so that neither names nor types matter.
 	begin('compared', 'CREATE TABLE item (id integer, tenant varchar(5), name text, PRIMARY KEY (tenant, id)); SELECT uid_track_changes($$item$$, execute => true)');
 	befalls("a trigger for another key WHEN ($_->[0])", qq{DROP TRIGGER "~uid_key" ON item; CREATE TRIGGER "~uid_key" AFTER UPDATE ON item FOR EACH ROW WHEN ($_->[0]) EXECUTE FUNCTION item_deleted(); ALTER TABLE item ENABLE ALWAYS TRIGGER "~uid_key"},
-		$_->[1] ? "anew function \"item_deleted\"() is not what it would be now\nanew trigger \"~uid_key\" of table \"item\" is not what it would be now" : '')
+		$_->[1] ? 'anew trigger "~uid_key" of table "item" is not what it would be now' : '')
 	  foreach [ 'old.id = new.id AND old.tenant = new.tenant', 1 ], [ 'NOT (old.id = new.id AND old.tenant = old.tenant)', 1 ], [ 'NOT (old.id = new.id OR old.tenant = new.tenant)', 1 ], [ 'NOT (old.id = new.id AND old.tenant >= new.tenant)', 1 ],
 	  [ 'NOT (old.id = new.id AND old.tenant = new.tenant AND old.name = new.name)', 1 ], [ 'NOT (old.id = new.id AND old.tenant = new.tenant)', 0 ];
 
