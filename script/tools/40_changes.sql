@@ -8,7 +8,7 @@
 --
 -- A table is known as tracked by its triggers, also under another name, and the table of deleted keys by the function that they
 -- call, which has the same name.  DROP EXTENSION takes triggers and function along, and anything may be renamed, two tables into each other's
--- names, too: so the comments of the version and of the table of deleted keys have one line in common, which no other two have.  The function runs as the owner of the
+-- names, too: so the comments of the version and of the table of deleted keys have one line in common, which no other two of the owner have.  The function runs as the owner of the
 -- table, so that applications need no right on what it writes.  Triggers fire in the order of their names, and the version has to be
 -- given last: so they begin with a tilde.
 --
@@ -36,14 +36,14 @@ COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is
 
 -- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
 -- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
--- the snapshot of the transaction has no row there, and is refused as well, as a failure that is gone when it is tried again.
+-- the snapshot of the transaction has no row there, and what was given away with its table has the former owner: both are refused as well, as a failure that is gone when it is tried again.
 CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
 	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
 	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s)) THEN RAISE EXCEPTION USING ERRCODE = ''serialization_failure'', MESSAGE = ''the table of deleted keys was made after the snapshot of this transaction'', HINT = ''Begin the transaction anew.''; END IF; '
-	'RAISE EXCEPTION USING ERRCODE = ''insufficient_privilege'', MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
-	'HINT = ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.''; END IF; '
+	'RAISE EXCEPTION USING ERRCODE = CASE current_setting(''transaction_isolation'') WHEN ''read committed'' THEN ''insufficient_privilege'' ELSE ''serialization_failure'' END, MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
+	'HINT = CASE current_setting(''transaction_isolation'') WHEN ''read committed'' THEN ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.'' ELSE ''Begin the transaction anew. If that fails, too, uid_check_tables() says why.'' END; END IF; '
 	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
 	deleted, uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = schema)), columns, old_key);
 COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
@@ -116,8 +116,7 @@ DECLARE
 	me record;
 BEGIN
 	SELECT c.relname::text AS name, c.relnamespace AS schema, c.relowner AS owner INTO me FROM pg_class AS c WHERE c.oid = "table";
-	written := uidgen_tools.write_relation("table");
-	owner := me.owner;
+	SELECT uidgen_tools.write_relation("table"), me.owner INTO written, owner;
 	SELECT l.line, a.attname INTO record, recorded
 		FROM pg_description AS d CROSS JOIN LATERAL unnest(string_to_array(d.description, E'\n')) AS l (line) JOIN pg_attribute AS a ON a.attrelid = d.objoid AND a.attnum = d.objsubid
 		WHERE d.classoid = 'pg_class'::regclass AND d.objoid = "table" AND starts_with(l.line, 'uidgen: changes are tracked in ') ORDER BY a.attnum LIMIT 1;
@@ -125,7 +124,9 @@ BEGIN
 	SELECT g.tgfoid, p.pronamespace, p.proname INTO function, schema, name
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
 		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 AND uidgen_tools.writes_deleted(g.tgfoid) ORDER BY g.tgname LIMIT 1;
-	relation := (SELECT c.oid FROM pg_class AS c WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r');
+	-- Whoever has a table, or may make a trigger, can give a function the name of any table: another role's is believed only if the table says the same.
+	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner
+		OR record = ANY (string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
 	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
 		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
@@ -153,7 +154,7 @@ CREATE FUNCTION uidgen_tools.list_namesakes("table" regclass, schema oid, names 
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT p.oid, p.proname, p.proowner = c.relowner AND uidgen_tools.writes_deleted(p.oid) AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgfoid = p.oid AND g.tgname IN ('~uid_delete', '~uid_key'))
-		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.oid IS DISTINCT FROM own;
+		FROM pg_class AS c, pg_proc AS p WHERE c.oid = "table" AND p.pronamespace = schema AND p.proname = ANY (names) AND p.pronargs = 0 AND p.oid IS DISTINCT FROM own;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_namesakes(regclass, oid, text[], oid) IS 'functions that have a name that the one for a table''s deleted keys is to have, and whether they may be renamed';
 
@@ -644,9 +645,9 @@ DECLARE
 	version CONSTANT text := uidgen_tools.write_name(s.version::text);
 	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
 	line CONSTANT text := CASE WHEN s.record = ANY (string_to_array(obj_description(s.relation, 'pg_class'), E'\n')) THEN s.record
-		-- A table of that name may have been renamed since.
-		ELSE (SELECT l.line FROM generate_series(1, 1000) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
-			WHERE NOT EXISTS (SELECT FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.objoid NOT IN ("table", coalesce(s.relation, 0)) AND l.line = ANY (string_to_array(d.description, E'\n')))
+		-- A table of that name may have been renamed since.  What others write into comments counts for nothing.
+		ELSE (SELECT l.line FROM generate_series(1, 1 + (SELECT count(*) FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner CROSS JOIN unnest(string_to_array(d.description, E'\n')) AS x (line) WHERE d.classoid = 'pg_class'::regclass AND starts_with(x.line, 'uidgen: changes are tracked in '))) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
+			WHERE NOT EXISTS (SELECT FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner WHERE d.classoid = 'pg_class'::regclass AND d.objoid NOT IN ("table", coalesce(s.relation, 0)) AND l.line = ANY (string_to_array(d.description, E'\n')))
 			ORDER BY n LIMIT 1) END;
 BEGIN
 	IF s.relation IS NULL THEN
@@ -915,7 +916,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.plan_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'the statements by which the changes of a table are tracked, to be printed or run, what they cost, and the statements that undo them';
 
--- Only the user can do these.
+-- Only the user can do these.  Of what belongs to another role no statement is printed: a superuser would run what the owner of the tracked table has chosen.
 CREATE FUNCTION uidgen_tools.list_told("table" regclass, uid_next regprocedure, uid_stamp regprocedure, OUT ends boolean, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -923,6 +924,7 @@ AS $$
 DECLARE
 	s record := uidgen_tools.seek_tracking("table", NULL);
 	deleted CONSTANT text := uidgen_tools.write_relation(s.relation);
+	own CONSTANT oid := (SELECT c.oid FROM pg_class AS c WHERE c.oid = s.relation AND c.relowner = s.owner);	-- of another's nothing else is said
 BEGIN
 	RETURN QUERY SELECT true, format('trigger %s of table %s has the name of one that is needed, and calls %s, which uid_track_changes() has not written, or not so', uidgen_tools.write_name(o.name), r.written, uidgen_tools.write_function(o.called)),
 				format('DROP TRIGGER %s ON %s;', uidgen_tools.write_name(o.name), r.written)
@@ -931,8 +933,8 @@ BEGIN
 	IF FOUND THEN	-- what they say, such as the name of a column, counts for nothing
 		RETURN;
 	END IF;
-	RETURN QUERY SELECT true, format('function %s has the name of the one that would write deleted keys of table %s', l.written, s.written), format('ALTER FUNCTION %s RENAME TO %s;', l.written, uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, n.name, '')))
-			FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS n CROSS JOIN LATERAL uidgen_tools.write_function(n.function) AS l (written) WHERE s.relation IS NOT NULL AND NOT n.gives_way
+	RETURN QUERY SELECT true, format('function %s has the name of the one that would write deleted keys of table %s', l.written, s.written), CASE WHEN p.proowner = s.owner THEN format('ALTER FUNCTION %s RENAME TO %s;', l.written, uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, n.name, ''))) END
+			FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS n JOIN pg_proc AS p ON p.oid = n.function CROSS JOIN LATERAL uidgen_tools.write_function(n.function) AS l (written) WHERE s.relation IS NOT NULL AND NOT n.gives_way
 		UNION ALL
 		-- LIKE takes comments along, and no triggers.
 		SELECT true, format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written),
@@ -946,11 +948,12 @@ BEGIN
 	IF num_nulls(s.function, s.relation) = 2 AND num_nulls(s.record, uidgen_tools.find_version("table")) > 0 THEN
 		RETURN;
 	END IF;
-	RETURN QUERY SELECT true, format('function %s, which writes deleted keys of table %s, belongs to another role', uidgen_tools.write_function(p.oid), s.written), format('DROP FUNCTION %s CASCADE;', uidgen_tools.write_function(p.oid))
-			FROM pg_proc AS p WHERE p.oid = s.function AND p.proowner <> s.owner
+	RETURN QUERY SELECT true, format('function %s, which writes deleted keys of table %s, belongs to another role', uidgen_tools.write_function(p.oid), s.written), NULL FROM pg_proc AS p WHERE p.oid = s.function AND p.proowner <> s.owner
 		UNION ALL
-		SELECT true, format('table %s, which has deleted keys of table %s, belongs to another role', deleted, s.written), format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner))
-			FROM pg_class AS c WHERE c.oid = s.relation AND c.relowner <> s.owner
+		SELECT true, format('table %s, which has deleted keys of table %s, belongs to another role', deleted, s.written), NULL WHERE s.relation IS DISTINCT FROM own
+		UNION ALL
+		SELECT true, format('table %s is tracked, and something else has the name %s.%s of the table of its deleted keys', s.written, uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(s.name)), NULL
+			FROM pg_class AS c JOIN pg_proc AS p ON p.oid = s.function AND p.proowner = s.owner WHERE c.relnamespace = s.schema AND c.relname = s.name AND s.relation IS NULL
 		UNION ALL
 		SELECT true, concat_ws(' ', k.message || ':', k.detail, k.hint), NULL FROM uidgen_tools.list_untracked_kinds("table") AS k
 		UNION ALL
@@ -958,40 +961,40 @@ BEGIN
 		UNION ALL
 		SELECT true, format('column %s of table %s was column %s when the table was tracked', uidgen_tools.write_name(v.name), r.written, uidgen_tools.write_name(s.version)),
 				format('ALTER TABLE %s RENAME COLUMN %s TO %s;', r.written, uidgen_tools.write_name(v.name), uidgen_tools.write_name(s.version))
-			FROM uidgen_tools.list_versions(s.relation, s.version, s.recorded) WITH ORDINALITY AS v (name, n) CROSS JOIN LATERAL (SELECT CASE WHEN v.name = s.recorded THEN s.written ELSE deleted END) AS r (written) WHERE v.name <> s.version
+			FROM uidgen_tools.list_versions(own, s.version, s.recorded) WITH ORDINALITY AS v (name, n) CROSS JOIN LATERAL (SELECT CASE WHEN v.name = s.recorded THEN s.written ELSE deleted END) AS r (written) WHERE v.name <> s.version
 		UNION ALL
 		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname))
 			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
 		UNION ALL
 		SELECT false, format('trigger %s of table %s fires after the one that gives the version', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)),
-				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(s.relation))
+				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_later_triggers("table") AS l JOIN pg_trigger AS g ON g.oid = l
 		UNION ALL
-		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(s.relation))
-			FROM pg_class AS c WHERE c.oid = s.relation AND c.relpersistence = 'u'
+		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own))
+			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
 		UNION ALL
 		-- As one for all tables of a schema does.
-		SELECT false, format('%s %s of table %s, which has deleted keys, may leave them out', w.kind, uidgen_tools.write_name(w.name), deleted), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, uidgen_tools.write_mark(s.relation))
-			FROM (SELECT 'trigger', g.tgname FROM pg_trigger AS g WHERE g.tgrelid = s.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 3 = 3
-				UNION ALL SELECT 'rule', r.rulename FROM pg_rewrite AS r WHERE r.ev_class = s.relation AND r.is_instead AND r.ev_enabled <> 'D') AS w (kind, name)
+		SELECT false, format('%s %s of table %s, which has deleted keys, may leave them out', w.kind, uidgen_tools.write_name(w.name), deleted), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, uidgen_tools.write_mark(own))
+			FROM (SELECT 'trigger', g.tgname FROM pg_trigger AS g WHERE g.tgrelid = own AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 3 = 3
+				UNION ALL SELECT 'rule', r.rulename FROM pg_rewrite AS r WHERE r.ev_class = own AND r.is_instead AND r.ev_enabled <> 'D') AS w (kind, name)
 		UNION ALL
 		SELECT false, format('%s of table %s may refuse deleted keys or marks, and so what deletes rows', w.shown, deleted), w.line
-			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = s.relation AND k.contype IN ('c', 'f', 'u', 'x')
+			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = own AND k.contype IN ('c', 'f', 'u', 'x')
 				UNION ALL SELECT 'unique index ' || uidgen_tools.write_relation(i.indexrelid), format('DROP INDEX %s;', uidgen_tools.write_relation(i.indexrelid)) FROM pg_index AS i
-					WHERE i.indrelid = s.relation AND i.indisunique AND NOT i.indisprimary AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conindid = i.indexrelid)) AS w (shown, line)
+					WHERE i.indrelid = own AND i.indisunique AND NOT i.indisprimary AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conindid = i.indexrelid)) AS w (shown, line)
 		UNION ALL
-		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(s.relation))
-			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = s.relation AND a.attname = k.name AND a.atthasdef
+		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(own))
+			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = own AND a.attname = k.name AND a.atthasdef
 		UNION ALL
-		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(s.relation))
-			FROM pg_class AS c WHERE c.oid = s.relation AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
+		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(own))
+			FROM pg_class AS c WHERE c.oid = own AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
 		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-			FROM pg_class AS c, aclexplode(c.relacl) AS g WHERE c.oid = s.relation AND g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
+			FROM (SELECT c.relacl FROM pg_class AS c WHERE c.oid = own UNION ALL SELECT a.attacl FROM pg_attribute AS a WHERE a.attrelid = own) AS c (acl), aclexplode(c.acl) AS g WHERE g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
 		UNION ALL
 		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written), format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner))
-			FROM (SELECT 'table', 'ALL ON TABLE', deleted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS u (privilege) HAVING NOT bool_and(has_table_privilege(s.owner, s.relation, u.privilege))
-				UNION ALL SELECT 'schema', 'USAGE ON SCHEMA', uidgen_tools.write_schema(s.schema) WHERE s.relation IS NOT NULL AND NOT has_schema_privilege(s.owner, s.schema, 'USAGE')) AS w (kind, granted, written)
+			FROM (SELECT 'table', 'ALL ON TABLE', deleted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS u (privilege) HAVING NOT bool_and(has_table_privilege(s.owner, own, u.privilege))
+				UNION ALL SELECT 'schema', 'USAGE ON SCHEMA', uidgen_tools.write_schema(s.schema) WHERE own IS NOT NULL AND NOT has_schema_privilege(s.owner, s.schema, 'USAGE')) AS w (kind, granted, written)
 		UNION ALL
 		SELECT false, format('the owner of table %s may not draw ids', s.written), format('GRANT EXECUTE ON FUNCTION %s TO %s;', uidgen_tools.write_function(uid_next), uidgen_tools.write_role(s.owner))
 			WHERE NOT has_function_privilege(s.owner, uid_next, 'EXECUTE');

@@ -167,8 +167,21 @@ as('landlord', q{
 	CREATE TRIGGER trap BEFORE INSERT ON let.t_deleted EXECUTE FUNCTION let.trap();
 	CREATE TRIGGER each BEFORE INSERT ON let.t_deleted FOR EACH ROW EXECUTE FUNCTION let.trap()});
 fails_with($node, $_, '42501', qr/the table of deleted keys is another one/, "a table of somebody else in the place of the deleted keys: $_")
-  foreach 'DELETE FROM let.t WHERE k = 1', 'TRUNCATE let.t', 'BEGIN ISOLATION LEVEL REPEATABLE READ; DELETE FROM let.t';
+  foreach 'DELETE FROM let.t WHERE k = 1', 'TRUNCATE let.t';
+fails_with($node, 'BEGIN ISOLATION LEVEL REPEATABLE READ; DELETE FROM let.t', '40001', qr/the table of deleted keys is another one.*Begin the transaction anew/s, '... or all were given away since the snapshot, for all that it can tell');
 is($node->safe_psql('postgres', 'SELECT count(*) FROM public.traces'), '0', '... and none of his functions runs as the owner');
+
+# With all that belongs to it a table may be given away while a snapshot is held.
+as('shop', q{CREATE TABLE shop.given (k integer PRIMARY KEY); INSERT INTO shop.given VALUES (1), (2); GRANT ALL ON shop.given TO app; SELECT uid_track_changes('shop.given', execute => true)});
+my $held = $node->background_psql('postgres', on_error_stop => 0, extra_params => [ '-U', 'app' ]);
+$held->query_safe('BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM pg_class LIMIT 1');
+$node->safe_psql('postgres', 'GRANT USAGE ON SCHEMA shop TO landlord; ALTER TABLE shop.given OWNER TO landlord; ALTER TABLE shop.given_deleted OWNER TO landlord; ALTER FUNCTION shop.given_deleted() OWNER TO landlord');
+$held->query("\\set VERBOSITY verbose\nDELETE FROM shop.given WHERE k = 1");
+like($held->{stderr}, qr/ERROR:  40001: the table of deleted keys is another one.*Begin the transaction anew/s, 'a transaction from before it was given away begins anew');
+$held->query('ROLLBACK; BEGIN ISOLATION LEVEL REPEATABLE READ');
+is($held->query('DELETE FROM shop.given WHERE k = 1 RETURNING k'), '1', '... and then deletes');
+$held->quit;
+$node->safe_psql('postgres', 'DROP TABLE shop.given, shop.given_deleted CASCADE; DROP FUNCTION shop.given_deleted()');
 
 # ---- what was missed ----
 

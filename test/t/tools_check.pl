@@ -398,6 +398,36 @@ SAID
 	is(said('item'), '', 'a table of another owner with all that belongs to it is sound');
 	super('ALTER TABLE item_deleted OWNER TO shop; ALTER FUNCTION item_deleted() OWNER TO shop; ALTER TABLE item OWNER TO shop');
 
+	# ---- what another role has ----
+
+	# His table is tracked, and its function gets the name of what is not his: nothing is printed that a superuser would run on that.
+	begin('strange', 'CREATE TABLE customers (id bigint PRIMARY KEY, secret text, CHECK (id > 0)); GRANT SELECT, INSERT ON customers TO watcher; CREATE FUNCTION login(a text) RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$;
+		CREATE FUNCTION entry() RETURNS integer LANGUAGE sql AS $$ SELECT 1 $$; CREATE TABLE own (id integer PRIMARY KEY, name text); SELECT uid_track_changes($$own$$, execute => true); GRANT TRIGGER ON own TO other');
+	super('GRANT CREATE ON SCHEMA s_strange TO other');
+	my $theirs = sub { return as($node, 'other', 'app', "SET search_path = s_strange, public; SET client_min_messages = error; $_[0]") };
+	my $look = sub { return super("SELECT class || ' ' || what || coalesce(' ' || statement, '') FROM uid_check_table('$_[0]')") };
+	$theirs->('CREATE TABLE h (secret text PRIMARY KEY); SELECT FROM uid_track_changes($$h$$, $$id$$, execute => true); ALTER TABLE h_deleted RENAME TO hx; COMMENT ON TABLE hx IS NULL; COMMENT ON COLUMN h.id IS NULL; ALTER FUNCTION h_deleted() RENAME TO customers');
+	my $taken = 'tell table "s_strange"."h" is tracked, and something else has the name "s_strange"."%s" of the table of its deleted keys';
+	is($look->('h'), sprintf($taken, 'customers'), "a stranger's table is not taken for that of deleted keys, whatever its columns");
+	super(q{COMMENT ON COLUMN s_strange.h.id IS 'uidgen: changes are tracked in "s_strange"."own_deleted"'; ALTER FUNCTION customers() RENAME TO own_deleted2; ALTER FUNCTION own_deleted() RENAME TO own_deleted3; ALTER FUNCTION own_deleted2() RENAME TO own_deleted});
+	is($look->('h'), sprintf($taken, 'own_deleted'), '... nor if a comment says so');
+	super('ALTER FUNCTION own_deleted() RENAME TO own_deleted2; ALTER FUNCTION own_deleted3() RENAME TO own_deleted');
+	$theirs->('DROP FUNCTION own_deleted2 CASCADE; DROP TABLE h, hx; CREATE TABLE h (id integer PRIMARY KEY); SELECT FROM uid_track_changes($$h$$, execute => true); ALTER TABLE h_deleted RENAME TO entry');
+	is($look->('h') =~ s/\n.*//sr, 'tell function "s_strange"."entry"() has the name of the one that would write deleted keys of table "s_strange"."h"', q{a stranger's function is told, and not renamed});
+	unlike($theirs->('ALTER TABLE entry RENAME TO login; SELECT FROM uid_track_changes($$h$$, execute => true)') . $look->('h'), qr/ERROR|^tell/m, '... and with arguments it is no conflict');
+	# The privilege TRIGGER is enough for a function of his with the name of another table of the owner's.
+	$theirs->('ALTER FUNCTION login() RENAME TO customers; ALTER TABLE login RENAME TO login2; DROP TRIGGER "~uid_delete" ON h; GRANT EXECUTE ON FUNCTION customers() TO PUBLIC');
+	super('DROP TRIGGER "~uid_delete" ON own; DROP TRIGGER "~uid_key" ON own; SET ROLE other; CREATE TRIGGER "~uid_delete" AFTER DELETE ON own FOR EACH ROW EXECUTE FUNCTION customers()');
+	unlike($look->('own'), qr/(?:TABLE|FUNCTION) "s_strange"\."customers"/, q{nothing is printed of a table whose name a stranger's function has});
+	like($look->('own'), qr/^tell function "s_strange"\."customers"\(\), which writes deleted keys of table "s_strange"\."own", belongs to another role$/m, '... which is told');
+
+	# Lines that others write into comments are no lines of ours.
+	begin('lines');
+	$theirs->('CREATE TABLE public.lines (); DO $$ BEGIN EXECUTE format($f$COMMENT ON TABLE public.lines IS %L$f$, (SELECT string_agg($f$uidgen: changes are tracked in "s_lines"."item_deleted"$f$ || coalesce(format($f$ (%s)$f$, nullif(n, 1)), $f$$f$), chr(10)) FROM generate_series(1, 1000) AS n)); END $$');
+	is(shop(q{COMMENT ON TABLE item_deleted IS NULL; COMMENT ON COLUMN item.changed IS NULL; SELECT uid_track_changes('item', execute => true); SELECT obj_description('item_deleted'::regclass)}), 'uidgen: changes are tracked in "s_lines"."item_deleted"', 'no comment of another role keeps a table from its record');
+	befalls('others may write columns of deleted keys', 'DELETE FROM item; GRANT INSERT (id), REFERENCES (changed) ON item_deleted TO other', 'tell others than the owner may write to table "item_deleted", which has deleted keys');
+	$theirs->('DROP TABLE public.lines');
+
 	# ---- another tool on the table ----
 
 	begin('adopt', 'CREATE TABLE item (id serial PRIMARY KEY, tenant integer NOT NULL DEFAULT 1, name text); CREATE TABLE line (item integer REFERENCES item ON DELETE CASCADE, n integer, PRIMARY KEY (item, n));
