@@ -347,7 +347,7 @@ INSERT INTO plain VALUES (1, '', DEFAULT, 1, 9e18);
 CREATE TABLE taken (k integer PRIMARY KEY);
 CREATE VIEW taken_deleted AS SELECT 1 AS k;
 CREATE TABLE called (k integer PRIMARY KEY);
-CREATE FUNCTION called_deleted(integer) RETURNS integer LANGUAGE sql RETURN 1;
+CREATE FUNCTION called_deleted() RETURNS integer LANGUAGE sql RETURN 1;
 CREATE TABLE behind (k integer PRIMARY KEY);
 CREATE TRIGGER "~z" BEFORE UPDATE ON behind FOR EACH ROW EXECUTE FUNCTION given();
 CREATE TABLE before (k integer PRIMARY KEY);

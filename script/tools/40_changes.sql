@@ -125,8 +125,7 @@ BEGIN
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
 		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 AND uidgen_tools.writes_deleted(g.tgfoid) ORDER BY g.tgname LIMIT 1;
 	-- Whoever has a table, or may make a trigger, can give a function the name of any table: another role's is believed only if the table says the same.
-	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner
-		OR record = ANY (string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
+	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner OR record = ANY (string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
 	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
 		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
@@ -952,8 +951,7 @@ BEGIN
 		UNION ALL
 		SELECT true, format('table %s, which has deleted keys of table %s, belongs to another role', deleted, s.written), NULL WHERE s.relation IS DISTINCT FROM own
 		UNION ALL
-		SELECT true, format('table %s is tracked, and something else has the name %s.%s of the table of its deleted keys', s.written, uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(s.name)), NULL
-			FROM pg_class AS c JOIN pg_proc AS p ON p.oid = s.function AND p.proowner = s.owner WHERE c.relnamespace = s.schema AND c.relname = s.name AND s.relation IS NULL
+		SELECT true, format('table %s is tracked, and something else has the name %s.%s of the table of its deleted keys', s.written, uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(s.name)), NULL FROM pg_class AS c JOIN pg_proc AS p ON p.oid = s.function AND p.proowner = s.owner WHERE c.relnamespace = s.schema AND c.relname = s.name AND s.relation IS NULL
 		UNION ALL
 		SELECT true, concat_ws(' ', k.message || ':', k.detail, k.hint), NULL FROM uidgen_tools.list_untracked_kinds("table") AS k
 		UNION ALL
@@ -980,8 +978,7 @@ BEGIN
 		UNION ALL
 		SELECT false, format('%s of table %s may refuse deleted keys or marks, and so what deletes rows', w.shown, deleted), w.line
 			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = own AND k.contype IN ('c', 'f', 'u', 'x')
-				UNION ALL SELECT 'unique index ' || uidgen_tools.write_relation(i.indexrelid), format('DROP INDEX %s;', uidgen_tools.write_relation(i.indexrelid)) FROM pg_index AS i
-					WHERE i.indrelid = own AND i.indisunique AND NOT i.indisprimary AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conindid = i.indexrelid)) AS w (shown, line)
+				UNION ALL SELECT 'unique index ' || uidgen_tools.write_relation(i.indexrelid), format('DROP INDEX %s;', uidgen_tools.write_relation(i.indexrelid)) FROM pg_index AS i WHERE i.indrelid = own AND i.indisunique AND NOT i.indisprimary AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conindid = i.indexrelid)) AS w (shown, line)
 		UNION ALL
 		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = own AND a.attname = k.name AND a.atthasdef
