@@ -268,7 +268,7 @@ uidgen_force_later_settings(void)
 
 /*
  * For a variable that each call reads, in its declaration: no other library has it, so the code has its
- * address at hand.  (-fvisibility=hidden says that of definitions alone.)
+ * address at hand.  (-fvisibility=hidden covers definitions only.)
  */
 #if defined(__GNUC__) && !defined(_WIN32)
 #define uidgen_hidden __attribute__((visibility("hidden")))

@@ -2,11 +2,10 @@
  * uidgen.c
  *	  What happens when the library is loaded.
  *
- * If it is preloaded, it defines the settings, asks for shared memory and registers the
- * keeper, in that order, since each step needs the one before.  Loaded later, it defines the
- * settings, and the rest comes when it is needed (memory/attachment.h); before PostgreSQL 17 that
- * cannot be, so there it only decodes.  In both cases it installs the hooks that notice COPY FROM and
- * the end of the registry.
+ * If it is preloaded, it defines the settings, then asks for shared memory, then registers the keeper: each step
+ * needs the step before.  Loaded later, it defines the settings, and the rest comes when it is needed
+ * (memory/attachment.h); before PostgreSQL 17 that cannot be, so there it only decodes.  In both cases it installs
+ * the hooks that notice COPY FROM and the end of the registry.
  *
  * A process can have two copies of the library, if the extension's functions name another
  * file than the one that was loaded first.  The second copy finds the settings defined, and

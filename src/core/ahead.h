@@ -2,9 +2,9 @@
  * ahead.h
  *	  How far ids may run ahead of the clock, and why they are ahead of it.
  *
- * The gate of ticket.h asks here for the last tick that may be taken, and whoever waits for the clock asks when a
- * tick may be.  The keeper asks whether the clock was set back.  All are pure functions of a tick of the clock and of
- * what the shared words say (UidgenTicketReach).
+ * The gate of ticket.h asks here for the last tick that may be taken.  A call that waits for the clock asks when a
+ * tick may be taken.  The keeper asks whether the clock was set back.  All are pure functions of a tick of the clock
+ * and of what the shared words say (UidgenTicketReach).
  */
 #ifndef UIDGEN_AHEAD_H
 #define UIDGEN_AHEAD_H
@@ -15,9 +15,8 @@
 #include "core/units.h"
 
 /*
- * How far ids may run ahead of the clock, in ticks.  Each bound has one cause, so
- * that drawing ids, which every role may do, cannot use up the room that a clock
- * that was set back, or a crash, needs:
+ * How far ids may run ahead of the clock, in ticks.  Each bound has one cause.  So drawing ids, which every role may
+ * do, cannot use up the room for a crash or for a clock that was set back:
  *
  *	- ahead: the clock was set back since this era began;
  *	- crash: the era had to begin ahead of the clock, above an older grant;

@@ -4,9 +4,8 @@
  *
  * In the server they are PostgreSQL's (port/atomics.h), whose 64-bit
  * compare-exchange and fetch-add are full barriers and whose read and write
- * order nothing by themselves.  With UIDGEN_STANDALONE they are the compiler's,
- * so that the same rules can run outside the server in threads under
- * ThreadSanitizer, to which PostgreSQL's inline assembly is opaque.
+ * order nothing by themselves.  With UIDGEN_STANDALONE they are the compiler's.  So the same rules can run outside
+ * the server, in threads under ThreadSanitizer, which cannot see into PostgreSQL's inline assembly.
  */
 #ifndef UIDGEN_ATOMICS_H
 #define UIDGEN_ATOMICS_H
@@ -19,9 +18,8 @@
 #include <assert.h>
 
 /*
- * As PostgreSQL aligns its own.  i386 aligns a uint64_t in a struct by 4, and one
- * that lies in two cache lines is read in two parts, and stops all processors when
- * it is exchanged.
+ * As PostgreSQL aligns its own.  i386 aligns a uint64_t in a struct by 4, so it could lie in two cache lines.  Then
+ * it is read in two parts, and exchanging it stops all processors.
  */
 typedef struct UidgenAtomic
 {

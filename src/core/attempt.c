@@ -130,9 +130,9 @@ use_grant(const UidgenKeeping *keeping, UidgenAttempt *attempt)
 }
 
 /*
- * What has to be brought along of what other registries granted, where the clock is at `now`.
- * The era is closed, so that what was issued counts, and not what was granted.  False if
- * there is too much of it; then nothing is changed.
+ * List the grants of other registries that this registry has to know, if the clock is at `now`.  Closes the era, so
+ * that the list has what was issued, not what was granted.  False if there are too many grants; then nothing is
+ * changed.
  */
 static bool
 close_and_list(const UidgenKeeping *keeping, UidgenCall *call, int worker, UidgenTick now)
@@ -228,7 +228,6 @@ acquire(const UidgenKeeping *keeping, UidgenAttempt *attempt, int64_t token)
 		ask_for_grant(keeping, attempt, token);
 }
 
-/* `registry` is that of the lease's rules. */
 static void
 decide(const UidgenKeeping *keeping, UidgenAttempt *attempt, const UidgenTerms *terms)
 {

@@ -78,7 +78,7 @@ typedef struct UidgenCall
 	UidgenMicroseconds not_after;	/* by the registry's clock, since 1970
 									 * UTC: the node waits no longer; or
 									 * UIDGEN_NOT_KNOWN */
-	int			ntokens;		/* those that the row may have */
+	int			ntokens;		/* how many tokens the row may have */
 	int64_t		tokens[UIDGEN_NODE_TOKENS];
 } UidgenCall;
 
@@ -148,8 +148,8 @@ typedef struct UidgenAttempt
 	bool		acquired;		/* `grant` is in force */
 	bool		renewed;
 	bool		heard;			/* the last reply of a fleet's registry counts */
-	UidgenClockVerdict verdict; /* if it does: on its clock, */
-	UidgenMicroseconds clock_step;	/* and by how much that differs */
+	UidgenClockVerdict verdict; /* on its clock, if the reply counts */
+	UidgenMicroseconds clock_step;	/* by how much its clock differs */
 	UidgenTick	caught_up;		/* the fleet's time is followed after all: so
 								 * far ahead; 0: it is not */
 
@@ -158,24 +158,24 @@ typedef struct UidgenAttempt
 	uint64_t	registry;		/* the local one: UidgenGrant.registry */
 	UidgenClocks clocks;		/* when it began */
 	UidgenNodeAction action;	/* what was decided last */
-	UidgenGrant grant;			/* that was acquired */
-	bool		taught;			/* one began at `known` or below, and the
-								 * registry was asked again */
-	UidgenTick	known;			/* of a local registry */
+	UidgenGrant grant;			/* the grant that was acquired */
+	bool		taught;			/* a grant began at `known` or below, and
+								 * the registry was asked again */
+	UidgenTick	known;			/* the last known tick of its worker id */
 	UidgenTick	beyond;
-	int			calls;			/* of this acquisition */
-	bool		took_row;		/* one never used before */
+	int			calls;			/* how many this acquisition has made */
+	bool		took_row;		/* the row was never used before */
 	int			lost_worker;	/* its row was taken; -1: none */
-	int			held_worker;	/* of the last grant before it began, */
-	bool		held;			/* which was in force then, */
-	uint64_t	held_registry;	/* of this registry */
+	int			held_worker;	/* the worker id of the last grant before */
+	bool		held;			/* that grant was in force */
+	uint64_t	held_registry;	/* the registry that had given it */
 } UidgenAttempt;
 
 /*
  * Decide on the first call.  `registry` is the local one that is connected to; a fleet's is where
  * the settings lead by now (uidgen_node_goes()).  `token` is a random number for a call that gives
- * the row a new one.  The state is UIDGEN_ATTEMPT_CALLS, DONE or LARGE_STEP, or that of a call that
- * was not needed.
+ * the row a new one.  Afterwards the state is UIDGEN_ATTEMPT_CALLS, DONE or LARGE_STEP; if no call is needed, it is
+ * the state that the reply would have led to.
  */
 extern void uidgen_attempt_begin(const UidgenKeeping *keeping, UidgenAttempt *attempt,
 								 bool fleet, uint64_t registry, int64_t token);
@@ -197,8 +197,7 @@ extern void uidgen_attempt_fails(const UidgenKeeping *keeping, UidgenAttempt *at
 /* Until when a call that is made now may run, by the registry's clock; or UIDGEN_NOT_KNOWN. */
 extern UidgenMicroseconds uidgen_keeping_not_after(const UidgenKeeping *keeping);
 
-/* The clocks, by the fleet's time if that is known: also while ids are still those of a local
- * registry. */
+/* The clocks, by the fleet's time if it is known, also while a local registry's grant is in force. */
 extern UidgenClocks uidgen_keeping_fleet_clocks(const UidgenKeeping *keeping);
 
 #endif							/* UIDGEN_ATTEMPT_H */

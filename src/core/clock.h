@@ -50,8 +50,8 @@ uidgen_clock_wall(void)
 }
 
 /*
- * The coarse monotonic clock, that of the kernel's last timer interrupt, every 1 to
- * 10 ms.  A number for each of its steps, of no unit.
+ * The coarse monotonic clock.  It advances at each timer interrupt of the kernel, every 1 to 10 ms.  The result has
+ * no unit: compare it for equality only.
  */
 #ifndef CLOCK_MONOTONIC_COARSE
 #define CLOCK_MONOTONIC_COARSE CLOCK_MONOTONIC

@@ -82,9 +82,8 @@ extern UidgenClockVerdict uidgen_fleetclock_judge(UidgenFleetClock *clock,
 												  UidgenMicroseconds *step);
 
 /*
- * The offset jumps to the registry's clock, which new nodes use anyway.  For a node that did not
- * follow a leap of that clock (UIDGEN_CLOCK_STAYS), if the registry's next grant begins so far ahead
- * that this node would have to wait for it.
+ * The offset jumps to the registry's clock, which new nodes use anyway.  For a node that did not follow a leap of
+ * that clock (UIDGEN_CLOCK_STAYS), and would have to wait for the registry's next grant to begin.
  */
 extern void uidgen_fleetclock_follow(UidgenFleetClock *clock);
 

@@ -2,16 +2,16 @@
  * horizon.h
  *	  How far ids are final: the lock-free rules between those who draw and those who read on by id.
  *
- * Ids are drawn before the commit, so a reader that goes on behind the largest id it has seen
- * loses each row that is committed later with a smaller id.  The horizon is the tick below which
- * nothing can appear any more.  It is counted in whole ticks, since within a tick tags, or a worker
- * id below the sequence, put ids in another order than positions.
+ * Ids are drawn before the commit.  So a reader that goes on behind the largest id it has seen loses each row that is
+ * committed later with a smaller id.  The horizon is the tick below which nothing can appear any more.  It is counted
+ * in whole ticks, since within a tick tags, or a worker id below the sequence, put ids in another order than
+ * positions.
  *
  * Who draws:
  *
- *	1. Before the first draw of its transaction it lowers its bound, a word of its own, to the tick
- *	   of the position (uidgen_horizon_hold()), a full barrier.
- *	2. It draws.  While an era lasts, the position only grows, so nothing that it gets lies below
+ *	1.  Before the first draw of its transaction it lowers its bound, a word of its own, to the tick of the position
+ *	(uidgen_horizon_hold()).  That is a full barrier.  2.  It draws.  While an era lasts, the position only grows, so
+ *	nothing that it gets lies below
  *	   its bound.  When it first looks at the clock in another era, in which the position may be
  *	   lower, it lowers its bound again before it draws.
  *	3. When the transaction has ended for all, it takes its bound away.
@@ -33,8 +33,8 @@
  *
  * Ids from before (uid_hold()) count as drawn in the transaction that uses them: their tick is held,
  * and they are used only if read_to is not above it, seen after the barrier.  What the
- * transaction holds already is used whatever read_to is by now.  Each process notes in held_from from
- * where on that is, by a look at read_to after the barrier, since a bound does not say so (H5).
+ * transaction holds already is used whatever read_to is by now.  A bound does not tell from which tick on that is
+ * (H5).  So each process looks at read_to after the barrier, and notes the tick in held_from.
  *
  * read_to never passes the clock.  So what is said before a restart holds after it, because grants
  * then begin at the clock or later; unless the clock was set back meanwhile.
@@ -54,8 +54,8 @@ uidgen_horizon_bound(UidgenTick tick)
 }
 
 /*
- * Lower a bound to this tick, if it is higher or there is none, and then a full barrier, also where another
- * process of the transaction has lowered it.
+ * Lower a bound to this tick, if it is higher or there is none.  A full barrier follows, also where another process
+ * of the transaction has lowered it.
  */
 static inline void
 uidgen_horizon_lower(UidgenAtomic *bound, UidgenTick tick)

@@ -258,8 +258,8 @@ date_from_days(int64_t days, int *year, int *month, int *day)
 }
 
 /*
- * ISO 8601: a date, or a date, T and a time, optionally with a fraction of a
- * second (up to 6 digits) and a zone (Z, +HH, +HHMM or +HH:MM).
+ * ISO 8601: a date, or a date, T and a time.  A fraction of a second (up to 6 digits) and a zone (Z, +HH, +HHMM or
+ * +HH:MM) may follow.
  */
 static bool
 scan_epoch(const char *cursor, const char *end, int64_t *epoch)

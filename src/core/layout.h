@@ -2,11 +2,10 @@
  * layout.h
  *	  The named bit fields of an id, and all arithmetic on them.
  *
- * A layout says which bits of a 64-bit id hold the time, the datacenter, the
- * worker, the tag and the sequence, how long a tick of the time is and when it
- * began.  Everything here is a pure function of its arguments: no clock, no
- * setting and no server is looked at, so that the same code runs in the
- * server, in unit tests and under a fuzzer.  C99 only; nothing is allocated.
+ * A layout says which bits of a 64-bit id hold the time, the datacenter, the worker, the tag and the sequence.  It
+ * also says how long a tick is and when tick zero began.  Everything here is a pure function of its arguments, and
+ * looks at no clock, setting or server.  So the same code runs in the server, in unit tests and under a fuzzer.  C99
+ * only; nothing is allocated.
  *
  * The text form is a list of items separated by blanks, most significant field
  * first, each at most once:
@@ -180,8 +179,8 @@ extern int64_t uidgen_layout_tick_capacity(const UidgenLayout *layout);
 extern int64_t uidgen_layout_second_capacity(const UidgenLayout *layout);
 
 /*
- * Lifetime: the ticks that the layout has before its time bits are used up or,
- * in one that uses the sign bit for time, before its ids turn negative.
+ * Lifetime: the ticks before the time bits are used up or, if the layout uses the sign bit for time, before ids turn
+ * negative.
  */
 extern uint64_t uidgen_layout_lifetime(const UidgenLayout *layout);
 

@@ -290,8 +290,8 @@ uidgen_lease_renew_at(const UidgenLease *lease, const UidgenTerms *terms)
 }
 
 /*
- * The era starts no lower than where the last one ended, so that ids stay in order,
- * unless the clock was set back by a large step: then the true time counts for more.
+ * The era starts no lower than where the last one ended, so that ids stay in order.  But after a large step back of
+ * the clock the true time counts for more.
  */
 UidgenEra
 uidgen_lease_era(const UidgenLease *lease, const UidgenTerms *terms,

@@ -2,12 +2,10 @@
  * lease.h
  *	  The rules of the lease on a worker id: what the keeper does next, and why.
  *
- * The lease is what this server holds of the registry, a worker id and a range of
- * ticks, together with what it knows of all that was ever granted to it.  An attempt of
- * the keeper (attempt.h) asks here for its next call on the registry, and has the
- * answer checked here.  Settings, clocks and answers come in as values; nothing here
- * waits, reads a clock or calls a server.  So every case can be tested by itself:
- * test/unit/test_lease.c.
+ * The lease is what the registry has granted to this server: a worker id and a range of ticks.  Beside it the server
+ * keeps what it knows of all earlier grants.  An attempt of the keeper (attempt.h) asks here for its next call on the
+ * registry, and has the answer checked here.  Settings, clocks and answers come in as values; nothing here waits,
+ * reads a clock or calls a server.  So every case can be tested by itself: test/unit/test_lease.c.
  *
  *	- No grant is held: acquire.
  *	- The clock was set back by a large step: acquire for the true time.  The registry skips rows that are too far ahead; the row in use is one of them.

@@ -10,9 +10,9 @@
  *	  with all of them, and goes on above the end that the row has.
  *	- It claims its row even if the registry has forgotten the grant.  But if the settings may lead to
  *	  another registry, it sends a renewal first, which takes no row there.
- *	- Its time is that of the fleet (fleetclock.h).  So there is no leap of its clock to
- *	  follow, and only a step back of the fleet's time needs another row.  Where there is
- *	  none, it goes on above the end of the one in use, if the registry lets it.
+ *	- It uses the fleet's time (fleetclock.h).  So it follows no leap of its own clock, and only a step back of the
+ *	  fleet's time needs another row.  Where no row is free, it goes on above the end of its present row, if the
+ *	  registry lets it.
  *	- It uses no answer of a server that the registry has left behind: one of an older
  *	  timeline than it has seen.
  *	- It leaves a row that stays locked, and takes another one.  Whoever has locked it may
@@ -21,8 +21,8 @@
  *	- It uses no answer of another registry, unless the settings lead elsewhere than when it
  *	  heard of this one.  Two registries would each grant the same worker ids, to some nodes
  *	  of one fleet.
- *	- Its bounds are cut so that nothing is asked for that the registry refuses, because it
- *	  grants no further than max_lead ahead of its clock.
+ *	- It cuts the bounds that it asks for, because the registry refuses a grant further than max_lead ahead of its
+ *	  clock.
  *
  * An attempt of the keeper (attempt.h) makes the calls that are decided on here.  As in lease.h all
  * that comes in are values: test/unit/test_node.c tries each rule.
@@ -181,17 +181,16 @@ extern void uidgen_node_releases(UidgenNode *node);
 
 /*
  * An answer has come, of a registry of this life.  False if it must not be used; then nothing
- * is changed, and the call counts as one without an answer.  That is so if another registry has
- * answered at this place before (seen.registry_id), or a later timeline of the same registry, or
- * the same timeline in another cluster.  (What the registry tells as its timeline goes on when it
- * comes to another cluster, as by pg_upgrade.  So the former cluster, should it be started again, is
- * left behind.)
+ * is changed, and the call counts as one without an answer.  That is so if what answered here before (seen) was
+ * another registry, a later timeline of the registry, or this timeline in another cluster.  (What the registry tells
+ * as its timeline goes on when it comes to another cluster, as by pg_upgrade.  So the former cluster, should it be
+ * started again, is left behind.)
  */
 extern bool uidgen_node_sees(UidgenNode *node, const UidgenRegistryLife *life);
 
 /*
- * The same for an answer about grants: take what the registry says of itself, and bound
- * the fleet's time by it.  `verdict` and `step` are those of uidgen_fleetclock_judge().
+ * Like uidgen_node_sees(), for an answer about grants: take what the registry says of itself, and bound the fleet's
+ * time by it.  `verdict` and `step` are what uidgen_fleetclock_judge() found.
  */
 extern bool uidgen_node_hears(UidgenNode *node, const UidgenRegistryWord *word,
 							  const UidgenClockReading *reading,

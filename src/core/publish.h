@@ -31,18 +31,18 @@ typedef struct UidgenKeeping
 {
 	UidgenTicketWords *words;
 	UidgenLease *lease;
-	UidgenNode *node;			/* as a node of a fleet */
+	UidgenNode *node;			/* what it knows as a node of a fleet */
 	UidgenGrant *unused;		/* of a fleet's registry: acquired, and never
 								 * published */
 
 	const UidgenTicketRules *rules;
-	UidgenTerms settings;		/* as they are, without regard to a registry;
-								 * padding is not set */
+	UidgenTerms settings;		/* the same for each registry; padding is not
+								 * set */
 	UidgenTick	fleet_window;	/* in place of settings.window, where the
 								 * registry is a fleet's */
 	int			padding_factor; /* percent of the window */
 	UidgenMicroseconds epoch;	/* of the layout, since 1970 UTC */
-	UidgenMicroseconds timeout; /* that the node waits for a fleet's registry */
+	UidgenMicroseconds timeout; /* how long a node waits for the registry */
 
 	UidgenTimes (*look) (const void *machine);	/* at the clocks */
 	const void *machine;

@@ -20,10 +20,9 @@
  *	2. Then read which segment lies in the slot, and the buffer of g: era, first number and
  *	   size.  Another segment than the caller's ends the call; an era other than 2 * g
  *	   means that g is empty.
- *	3. Gate: if the buffer has not enough left, nothing is taken.  If the other buffer has
- *	   era 2 * (g + 1), the position is moved to g + 1 by compare-exchange, and the call
- *	   starts again.  Otherwise it has to wait for the keeper.
- *	4. Ticket: fetch-add takes the next n places.  If the position was still of generation
+ *	3.  Gate: if the buffer has not enough left, nothing is taken.  If the other buffer has era 2 * (g + 1),
+ *	compare-exchange moves the position to g + 1, and the call starts again.  Otherwise it has to wait for the keeper.
+ *	4.  Ticket: fetch-add takes the next n places.  If the position was still of generation
  *	   g, then what was read in step 2 belongs to it, and the number is first + place.
  *	   Otherwise the places are of the generation that fetch-add returned.  Its buffer is
  *	   read, and counts if its era is that generation's before and after, and the slot still
@@ -40,29 +39,27 @@
  *
  * Why a caller may trust what it read in step 2.  A buffer is filled for generation g + 2
  * only after the position has left g, and never for the generation that is drawn from.  The
- * segment changes only after close().  So from the moment when the position gets to g until
- * it leaves g, nothing of buffer g changes, nor does the segment, unless g is empty.  The
- * caller read between two looks at the position, the second of which is the ticket
- * itself; both showed g.  So it may sleep anywhere for any time: before the ticket, the
- * ticket shows another generation; after it, nothing is looked at any more.  Only a
- * ticket of another generation than was read in step 1 needs the second look at the era.
+ * segment changes only after close().  So neither buffer g nor the segment changes while the position is at g, unless
+ * g is empty.  The caller read between two looks at the position, the second of which is the ticket itself; both
+ * showed g.  So it may sleep anywhere for any time: before the ticket, the ticket shows another generation; after it,
+ * nothing is looked at any more.  Only a ticket of another generation than was read in step 1 needs the second look
+ * at the era.
  *
  * Why no number is drawn twice.  The position only grows, by atomic steps, so each place of
  * a generation is taken once; and each range is put into one generation.  What close()
  * gives back was not taken: a later ticket on the same word shows the next generation.
  *
- * Why numbers are in order.  The keeper fills a generation with numbers above those of the
- * one before (segment_supply.h).  So numbers are in the order of the positions, and a call that
- * begins after another one has returned takes a later position.
+ * Why numbers are in order.  The keeper fills each generation with numbers above the last generation's
+ * (segment_supply.h).  So numbers are in the order of the positions, and a call that begins after another one has
+ * returned takes a later position.
  *
  * Why the place never runs over into the generation.  A buffer has at most
  * UIDGEN_SEGMENT_MAX numbers.  Only calls for at most UIDGEN_SEGMENT_ADD_MAX numbers add
  * without a look at the place; longer ones use compare-exchange, which takes nothing
- * that the buffer has not.  Such an add may come late, but a caller makes one for each
- * time that the gate let it pass, and the gate lets nobody pass once the place is at
- * the end.  PostgreSQL has less than 2^18 processes; so the place stays below
- * 10^9 + 2^18 * 2^12 < 2^32.  The generation may come round to 0: only a caller that
- * sleeps through 2^32 of them would not notice.
+ * that the buffer has not.  Such an add may come late, but a caller makes only one each time the gate lets it pass.
+ * The gate lets nobody pass once the place is at the end.  PostgreSQL has less than 2^18 processes; so the place
+ * stays below 10^9 + 2^18 * 2^12 < 2^32.  The generation may come round to 0: only a caller that sleeps through 2^32
+ * of them would not notice.
  *
  * Barriers.  Fetch-add and a compare-exchange that succeeds are full ones.  Each of the
  * others has its partner:
@@ -234,9 +231,8 @@ typedef enum UidgenSegmentStart
 } UidgenSegmentStart;
 
 /*
- * The part of take() that is not rare.  It gives the ticket's address to nobody: a caller
- * that hands the ticket on by value has it in registers, and none on the stack, which each
- * call would pay for with the stack protector's check.
+ * The part of take() that is not rare.  It gives the ticket's address to nobody.  So a caller that hands the ticket
+ * on by value has it in registers.  A ticket on the stack would cost each call the stack protector's check.
  */
 static uidgen_always_inline UidgenSegmentStart
 uidgen_segment_start(UidgenSegmentWords *words, uint64_t segment,

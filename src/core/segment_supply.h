@@ -3,11 +3,10 @@
  *	  The rules by which the keeper supplies a segment with numbers.
  *
  * A UidgenSupply is what the keeper knows of one segment: which one it is at the registry,
- * the numbers that it was told of, and how fast they are used.  The keeper asks here whether
- * it is time to fetch a range and how long that shall be, makes the call, and has the answer
- * checked here.  What lies in the buffers (segment.h), clocks and answers come in as values;
- * nothing here waits, reads a clock or calls a server: test/unit/test_segment_supply.c tries
- * each rule.
+ * the numbers that it was told of, and how fast they are used.  The keeper asks here whether it is time to fetch a
+ * range, and how long a range.  It makes the call, and has the answer checked here.  What lies in the buffers
+ * (segment.h), clocks and answers come in as values; nothing here waits, reads a clock or calls a server:
+ * test/unit/test_segment_supply.c tries each rule.
  *
  *	- When: once a tenth of a range is used the next one is fetched, if a buffer is free
  *	  for it.  Where nothing is left, or a block is too long for what is left, somebody
@@ -46,10 +45,9 @@ typedef struct UidgenSupply
 								 * UidgenGrant.registry */
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
-	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* that the registry had taken
-												 * then */
-	int			ncourse;		/* how many numbers that are; 0: nothing is
-								 * known */
+	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* which the registry had taken */
+	int			ncourse;		/* how many numbers `course` has; 0: nothing
+								 * is known */
 	int64_t		step;			/* length of a first range */
 	int64_t		min_step;
 	int64_t		max_step;

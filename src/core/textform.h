@@ -2,11 +2,10 @@
  * textform.h
  *	  Ids as short text, and back.
  *
- * A text form is an alphabet and a number of digits.  An id is taken as an unsigned
- * number of 64 bits, whatever its layout, and written with the most significant digit
- * first and zeros in front: each id has one text of the form, and all are equally long.
- * An id that is negative as a bigint has its highest bit set; so its text comes after
- * those of the others, and nothing of it is lost.
+ * A text form is an alphabet and a number of digits.  An id of any layout is taken as an unsigned number of 64 bits.
+ * Its most significant digit comes first, with zeros in front: so each id has one text in a form, and all texts are
+ * equally long.  An id that is negative as a bigint has its highest bit set; so its text comes after all others, and
+ * no bit is lost.
  *
  *	base32	13 digits	0123456789ABCDEFGHJKMNPQRSTVWXYZ
  *			Douglas Crockford's, www.crockford.com/base32.html; TSIDs look like this.
@@ -57,10 +56,9 @@ extern int	uidgen_textform_length(UidgenTextForm form);
 extern void uidgen_textform_write(UidgenTextForm form, int64_t id, char *text);
 
 /*
- * Read a text of `length` bytes, which need not end with a zero, into *id.  False if it
- * is no id in this form: then *error says whether a character is no digit of it (and
- * which, counted from 1), or the number of digits is wrong, or the number has more than
- * 64 bits.
+ * Read a text of `length` bytes, which need not end with a zero, into *id.  False if it is no id in this form.  Then
+ * *error says which character is no digit (counted from 1), or that there are too few or too many digits, or more
+ * than 64 bits.
  */
 extern bool uidgen_textform_read(UidgenTextForm form, const char *text, size_t length,
 								 int64_t *id, UidgenComplaint *error);

@@ -11,8 +11,8 @@
  *
  *	1. uidgen_ticket_begin() reads the era.  The clock must have been read in
  *	   that era.
- *	2. Gate: if the position that it would get is not granted, or its tick is
- *	   too far ahead of the clock, nothing is taken and the caller waits.
+ *	2.  Gate: if the next position is not granted, or its tick is too far ahead of the clock, nothing is taken and the
+ *	caller waits.
  *	   Without the gate, calls that fail and come again would push the position
  *	   ever further from the clock.  How far is too far: see UidgenTicketBounds.
  *	3. Ticket: where the clock is ahead of the position, the position is moved
@@ -25,8 +25,8 @@
  *	   one too far ahead of the clock until the clock is nearer.  A second one is
  *	   never taken while waiting.
  *
- * A caller that reads the clock notes its tick in clock_high first, so that a
- * clock that is set back is noticed by the next caller that reads it.
+ * A caller that reads the clock notes its tick in clock_high first.  So if the clock is set back, the next caller
+ * that reads it notices.
  *
  * The keeper's steps to another grant, all without interrupts:
  *
@@ -34,16 +34,13 @@
  *	2. uidgen_ticket_open(): position, opened, constant, limit, then era even.
  *
  * Why no id is issued twice.  Within one era, tickets are disjoint because
- * position only grows, by atomic steps.  Between eras, a ticket counts only if
- * the era was the same before it was taken and after the grant was read, so it
- * belongs to that grant.  A grant that is released is shortened to the position
- * read in close(): a ticket that close() did not see was taken after it on the
- * same word, hence its caller sees the era odd.  That last step is why
- * close() reads the position by an atomic add of nothing: the two
- * read-modify-writes of one word are ordered, and the later one has acquired
- * what came before the earlier one.  A plain read could pass the write of the
- * era on its way to memory on ARM (and in x86's store buffer), and both sides
- * would miss each other.
+ * position only grows, by atomic steps.  Between eras, a ticket counts only if the era was the same before it was
+ * taken and after the grant was read.  So it belongs to that grant.  A grant that is released is shortened to the
+ * position read in close(): a ticket that close() did not see was taken after it on the same word, hence its caller
+ * sees the era odd.  That last step is why close() reads the position by an atomic add of nothing: the two
+ * read-modify-writes of one word are ordered, and the later one has acquired what came before the earlier one.  On
+ * ARM (and in x86's store buffer) a plain read could overtake the write of the era, and both sides would miss each
+ * other.
  *
  * Barriers.  Fetch-add and a compare-exchange that succeeds are full ones.  Each of
  * the others has its partner on the other side:
@@ -60,10 +57,10 @@
  * A read barrier is needed for both pairs, since no read depends on the value of the
  * one before it; that a branch does is no order among reads.
  *
- * Nothing else needs an order.  Whoever sees the limit of 0 before the odd era, or
- * renew_at before the limit that extend() wrote, finds no grant or holds a ticket, and
- * looks again after it has waited.  test/model/barriers.pml, which leaves the gate and so
- * renew_at out, shows both: that these are enough, and what each is needed for.
+ * Nothing else needs an order.  A caller may see the limit of 0 before the odd era, or renew_at before the limit that
+ * extend() wrote.  It finds no grant or holds a ticket, and looks again after it has waited.
+ * test/model/barriers.pml, which leaves the gate and so renew_at out, shows both: that these are enough, and what
+ * each is needed for.
  */
 #ifndef UIDGEN_TICKET_H
 #define UIDGEN_TICKET_H
@@ -120,14 +117,14 @@ typedef struct UidgenTicketRules
 typedef struct UidgenTicketClock
 {
 	UidgenTick	tick;
-	UidgenPosition first;		/* of the tick */
+	UidgenPosition first;		/* the tick's first position */
 	UidgenPosition highest;		/* the last one that is not too far ahead of it */
 } UidgenTicketClock;
 
 typedef struct UidgenTicket
 {
-	uint64_t	era;			/* in which it was taken */
-	UidgenPosition first;		/* of those that were taken */
+	uint64_t	era;			/* the era in which it was taken */
+	UidgenPosition first;		/* the first position that was taken */
 	uint64_t	count;			/* how many were taken */
 	uint64_t	skipped;		/* positions that it passed over, to begin a tick */
 	uint64_t	constant;		/* valid once the ticket is good */
@@ -248,14 +245,13 @@ uidgen_ticket_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
  * Note that the clock has shown `now` in this era.
  *
  * A tick that is not granted does not count: nothing can have been taken from it.
- * Otherwise, where a clock leaps forward and no grant follows it there, its
- * correction would look like a large step back, and need another worker id.
+ * Otherwise, if a clock leaps forward and no grant follows, correcting the clock would look like a large step back,
+ * and need another worker id.
  *
- * By compare-exchange of the tick together with the mark of its era: a caller that is
- * delayed at any point here must not write the clock of an era that ended because
- * that clock was wrong into a later one, which begins with its own.  Without the mark it
- * could, as each begins with the same word: nothing noted since its base.  What is written between the
- * keeper's steps from one era to the next goes when clock_high is.  test/model/eras.pml has this.
+ * By compare-exchange of the tick together with the mark of its era.  An era may have ended because its clock was
+ * wrong, and a caller may be delayed at any point here.  It must not write the wrong clock into the next era.
+ * Without the mark it could, as each begins with the same word: nothing noted since its base.  What is written
+ * between the keeper's steps from one era to the next goes when clock_high is.  test/model/eras.pml has this.
  */
 static inline void
 uidgen_ticket_note_clock(UidgenTicketWords *words, const UidgenTicketRules *rules,
@@ -413,9 +409,9 @@ extern void uidgen_ticket_extend(UidgenTicketWords *words, UidgenPosition limit,
 								 UidgenPosition renew_at);
 
 /*
- * From now on these bounds hold; the clock is at `now`.  If they allow for less than
- * the old ones, or the clock was set back, the grant is opened anew at the present position, so
- * that no caller blocks; likewise where clock_high has come far from its base.
+ * From now on these bounds hold; the clock is at `now`.  If they allow for less than the old ones, or the clock was
+ * set back, the grant is opened anew at the present position.  So no caller blocks.  The same is done if clock_high
+ * has come far from its base.
  */
 extern void uidgen_ticket_bound(UidgenTicketWords *words,
 								const UidgenTicketRules *rules,

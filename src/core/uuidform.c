@@ -15,8 +15,8 @@
 #define CHECK_BITS 10
 #define CHECK_MASK ((1U << CHECK_BITS) - 1)
 
-/* The first word is milliseconds, version and the upper bits of the id, the second one
- * variant, the lower bits of the id and check bits. */
+/* The first word has the milliseconds, the version and the upper bits of the id.  The second has the variant, the
+ * lower bits of the id and the check bits. */
 #define TIME_SHIFT 16
 #define VERSION_SHIFT 12
 #define VERSION_MASK 0xF

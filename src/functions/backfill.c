@@ -3,7 +3,7 @@
  *	  The functions that issue ids of past times, and that tell a database from its copies.
  *
  * Errors: 22004 an argument is null, 22003 a tag is out of range, 22008 the layout begins later, 22023 the time is not
- * past; 25006 in a transaction that only reads; and those of ids/backfill.h.
+ * past; 25006 in a transaction that only reads; and the errors in ids/backfill.h.
  */
 #include "postgres.h"
 

@@ -5,8 +5,8 @@
  * Who has logged in as the owner has nothing to lose.  Code of the owner's in the session of somebody else, who has
  * become the owner by SET ROLE, could become that role again.  So a superuser is refused.  For a member it is run as
  * PostgreSQL's own maintenance of others' tables is, in a security-restricted operation: what is called there becomes no other
- * role, leaves no setting, and puts nothing off until later.  It is within the session all the same, and reaches its
- * cursors, prepared statements and temporary objects, as it does by each ALTER TABLE of the member's.
+ * role, leaves no setting, and puts nothing off until later.  But it runs within the session, and reaches its
+ * cursors, prepared statements and temporary objects.  So does each ALTER TABLE of the member's.
  *
  * And a query is run only if all tables that its names lead to are the current role's.
  */

@@ -2,12 +2,10 @@
  * copy.c
  *	  Lets COPY FROM store many rows at a time although a default issues ids.
  *
- * COPY FROM collects rows and stores them together, with one WAL record for a page of
- * them; but row by row if a column default is volatile, because such a default might
- * query the table that is being filled and must then find the rows before it.  uid_next()
- * and uid_segment_next() query nothing, so they need no such care; what is said of the
- * first here holds for both.  The server makes an exception for
- * nextval(), by its OID, and has no label that would ask for one
+ * COPY FROM collects rows and stores them together, with one WAL record for a page of them.  But it stores row by row
+ * if a column default is volatile: such a default might query the table, and must then find the rows before it.
+ * uid_next() and uid_segment_next() query nothing, so they need no such care; what is said of the first here holds
+ * for both.  The server makes an exception for nextval(), by its OID, and has no label that would ask for one
  * (contain_volatile_functions_not_nextval() in optimizer/util/clauses.c).
  *
  * So uid_next() has a planner support function, which replaces a call by one of its twin:
@@ -21,9 +19,9 @@
  *	 utility statements themselves, or they are planned as queries.
  * - Nobody can call the twin by its name: its last argument is of the type internal, of
  *	 which SQL has no values.
- * - The twin is declared as expensive.  Where the planner puts an SQL function's body in
- *	 place of its call, it repeats an argument that is cheap and not volatile as often as
- *	 the body uses it.  With a cheap twin, one call would become several, each with its
+ * - The twin is declared as expensive.  Where the planner puts an SQL function's body in place of its call, the body
+ *   may use an argument several times.  The planner repeats the argument there if it is cheap and not volatile.  With
+ *   a cheap twin, one call would become several, each with its
  *	 own id.
  * - A caller needs the same rights as before, and what was set for uid_next() by ALTER
  *	 FUNCTION still counts: in such cases the call is not replaced.
@@ -34,9 +32,8 @@
  * But after SET ROLE they are evaluated with the privileges that were checked for the
  * twin, not for uid_next(); the same is true of any function that the server inlined there.
  *
- * What remains: an extension that alters a table during COPY FROM, by a call of the C
- * function AlterTable() and not by a statement, and adds a column with this default, gives
- * its rows one id.
+ * What remains: an extension may add a column with this default during COPY FROM by calling the C function
+ * AlterTable(), without a statement.  All rows then get one id.
  */
 #include "postgres.h"
 
@@ -127,9 +124,9 @@ find_twin(Oid function)
 }
 
 /*
- * Does the planner think that a twin is too expensive to be called more than once for one
- * call of it?  inline_function() compares its cost with that of ten operators; both are 0
- * or infinite for some values of cpu_operator_cost.
+ * Is a twin so expensive that the planner does not repeat it, where an SQL function uses an argument twice?
+ * inline_function() compares its cost with the cost of ten operators; both are 0 or infinite for some values of
+ * cpu_operator_cost.
  */
 static bool
 twins_are_expensive(void)

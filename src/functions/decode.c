@@ -2,8 +2,8 @@
  * decode.c
  *	  The functions that take ids apart, and put them together again.
  *
- * Errors: 22003 a field does not fit its bits; 22008 a time is out of range; and those of
- * uidgen_arg_layout() and uidgen_id_timestamp().
+ * Errors: 22003 a field does not fit its bits; 22008 a time is out of range; and the errors of uidgen_arg_layout()
+ * and uidgen_id_timestamp().
  */
 #include "postgres.h"
 

@@ -6,7 +6,7 @@
  * Each line is a row, since psql marks the lines inside of one value.  Lines are
  * ASCII, no wider than 80 columns, and for eyes only: programs call uid_parse().
  *
- * Errors: 22P02 a text is no id; those of uidgen_arg_layout() and uidgen_id_timestamp().
+ * Errors: 22P02 a text is no id; the errors of uidgen_arg_layout() and uidgen_id_timestamp().
  */
 #include "postgres.h"
 

@@ -5,7 +5,7 @@
  * uid_hold_row() is the same as a trigger, so that it covers all rows of a table.  An UPDATE that leaves the id alone holds
  * nothing: readers may have passed that row long ago.
  *
- * Errors: 22003 an id does not fit the layout, 25006 in recovery, 40001 readers have passed it; and those of
+ * Errors: 22003 an id does not fit the layout, 25006 in recovery, 40001 readers have passed it; and the errors of
  * uidgen_attach(), and for the trigger of row_trigger.h and uidgen_take().
  */
 #include "postgres.h"

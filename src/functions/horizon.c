@@ -3,18 +3,17 @@
  *	  The functions for readers that go on by id, and for a look at those who hold them back.
  *
  * uid_horizon_lsn() is for readers on standbys: the horizon, and the position in the WAL from which on it holds
- * there.  The horizon says that of the ids up to it, all that will ever be stored are visible to the snapshot of the
- * statement.  Whatever a snapshot sees has ended before it was taken, and of a transaction that commits, the
- * commit record is written first.  After that comes ProcArrayEndTransaction() or, for a prepared transaction, the
- * removal of its entry, also with synchronous_commit = off.  So each of these commit records lies below the position at
- * which the WAL ends when it is looked up after the snapshot was taken; and a standby that has replayed the WAL
- * up to there shows them to each snapshot that it takes then.  What it shows besides, above the horizon or from
- * after it, the reader leaves to the next time.
+ * there.  The statement's snapshot sees each id up to the horizon that will ever be stored.  Each transaction that a
+ * snapshot sees had ended before the snapshot, and a commit writes its record first.  After that comes
+ * ProcArrayEndTransaction() or, for a prepared transaction, the removal of its entry, also with synchronous_commit =
+ * off.  So each of these commit records lies below the position at which the WAL ends when it is looked up after the
+ * snapshot was taken; and a standby that has replayed the WAL up to there shows them to each snapshot that it takes
+ * then.  What it shows besides, above the horizon or from after it, the reader leaves to the next time.
  *
  * A standby gets only what the primary has flushed.  A record of a transaction that goes on may wait for that
  * as long as nobody commits, so the function flushes.
  *
- * Errors: those of ids/horizon.h.
+ * Errors: as in ids/horizon.h.
  */
 #include "postgres.h"
 

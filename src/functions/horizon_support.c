@@ -6,12 +6,13 @@
  * there.  So this server's horizon would be taken for the other one, and rows that are committed late over there would be
  * lost without an error.
  *
- * The planner shows each call of uid_horizon() to this support function, but not what is around it.  So the function looks
- * through the query, and those around it, for comparisons with a horizon on one side and such a column on the other.  Columns of
- * subqueries, views, CTEs, joins and functions are followed to where they come from.  What hides its source is not found:
- * a variable of PL/pgSQL, a function in SQL around uid_horizon(), the result of dblink().  Nor are two that the planner takes apart before:
- * a comparison in a correlated subquery with the horizon of a subquery in FROM that is planned by itself, and uid_horizon() in FROM of a
- * subquery beside a CTE of an outer query.
+ * The planner shows each call of uid_horizon() to this support function, but not what is around it.  So the function
+ * looks through this query and the outer ones.  It looks for comparisons with a horizon on one side and such a column
+ * on the other.  Columns of subqueries, views, CTEs, joins and functions are followed to where they come from.  What
+ * hides its source is not found: a variable of PL/pgSQL, a function in SQL around uid_horizon(), the result of
+ * dblink().  Nor are two cases that the planner takes apart before.  In the first, a correlated subquery compares
+ * with the horizon of a subquery in FROM that is planned by itself.  In the second, uid_horizon() is in FROM of a
+ * subquery, beside a CTE of an outer query.
  *
  * It looks while the expressions of a query are prepared.  Later the planner shows each call again for each partition, when all has been
  * looked at: PlannerInfo has arrays of relations by then.  The tables that have foreign children are found from pg_foreign_table

@@ -3,7 +3,7 @@
  *	  The functions that issue ids.
  *
  * Errors: 22003 an argument is out of range, 22004 it is null, 55000 the layout has no
- * blocks; and those of uidgen_take() and uidgen_next_after().
+ * blocks; and the errors of uidgen_take() and uidgen_next_after().
  */
 #include "postgres.h"
 

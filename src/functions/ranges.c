@@ -2,8 +2,7 @@
  * ranges.c
  *	  The ids of a time, and of a range of time: bounds for comparisons.
  *
- * Errors: 22023 the ids of the layout are not in the order of time; and those of
- * uidgen_arg_layout().
+ * Errors: 22023 the ids of the layout are not in the order of time; and the errors of uidgen_arg_layout().
  */
 #include "postgres.h"
 
@@ -22,12 +21,11 @@ SQL_FUNCTION(uidgen_range);
  * for which the layout has no tick gives the layout's own end: before the epoch the
  * smallest id, after the last tick the largest.  This covers the infinities.
  *
- * So a bound never fails, is always an id that the layout can decode and, where
- * the layout can generate, never decreases as time goes on.  The price is one id at
- * each end.  With a time before the epoch, `id <= uid_max(time)` is true for the smallest
- * id of all (tick, worker and sequence 0), because uid_parse() takes nothing smaller.
- * With a time after the end, `id >= uid_min(time)` is true for the largest id of all; no
- * server issues that one, since the last tick is never granted.
+ * So a bound never fails, and is always an id that the layout can decode.  If the layout can generate, the bound
+ * never decreases as time goes on.  The price is one id at each end.  With a time before the epoch, `id <=
+ * uid_max(time)` is true for the smallest id (tick, worker and sequence 0), because uid_parse() takes nothing
+ * smaller.  With a time after the end, `id >= uid_min(time)` is true for the largest id of all; no server issues that
+ * one, since the last tick is never granted.
  */
 static int64
 range_end(const UidgenLayout *layout, TimestampTz timestamp,

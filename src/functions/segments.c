@@ -2,7 +2,7 @@
  * segments.c
  *	  The functions that draw numbers of segments, and uidgen.segment_status.
  *
- * Errors: 22003 an argument is out of range, 22004 it is null; and those of segment_numbers.h.
+ * Errors: 22003 an argument is out of range, 22004 it is null; and the errors in segment_numbers.h.
  */
 #include "postgres.h"
 

@@ -13,7 +13,7 @@
  *
  * Whoever may write to the table draws by it, as by any trigger that its owner has put there.
  *
- * Errors: those of row_trigger.h and uidgen_take().
+ * Errors: as in row_trigger.h, and for uidgen_take().
  */
 #include "postgres.h"
 

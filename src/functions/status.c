@@ -29,7 +29,7 @@ SQL_FUNCTION(uidgen_diagnose);
 SQL_FUNCTION(uidgen_ask_for_grant);
 SQL_FUNCTION(uidgen_library_version);
 
-/* The detail of a failed attempt is not for everybody; that of other failures is. */
+/* Not everybody may see the detail of a failed attempt; everybody may see the other failures' details. */
 static char *
 failure_text(const UidgenFailure *failure, bool with_detail)
 {
@@ -230,7 +230,7 @@ show_grant(const UidgenGrant *grant, UidgenColumn *row)
 
 	/*
 	 * Read before the clock, so that an id drawn meanwhile does not seem
-	 * ahead; `tick` is that of the last id.
+	 * ahead; `tick` is the last id's.
 	 */
 	UidgenTicketReach reach = uidgen_ticket_reach(uidgen_server_words);
 	UidgenPosition position = uidgen_atomic_read(&uidgen_server_words->position);

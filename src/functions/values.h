@@ -30,8 +30,7 @@
 
 /*
  * The layout given as argument n, the last one, or the server's if the call has fewer
- * arguments.  Errors: 22023 it is not a layout, 22004 it is null; and those of
- * uidgen_server_layout().
+ * arguments.  Errors: 22023 it is not a layout, 22004 it is null; and the errors of uidgen_server_layout().
  */
 extern const UidgenLayout *uidgen_arg_layout(FunctionCallInfo fcinfo, int n);
 

@@ -19,9 +19,9 @@
 extern void uidgen_attach_slowly(bool draws);
 
 /*
- * Returns the server's layout.  Errors: those of uidgen_report_attachment(); 53000 the server has no worker
- * slot for a keeper; 55000 the keeper does not begin, or single-user mode; 25006 recovery; and those of the
- * server, if there is no room for the memory.
+ * Returns the server's layout.  Errors: as uidgen_report_attachment(); 53000 the server has no worker slot for a
+ * keeper; 55000 the keeper does not begin, or single-user mode; 25006 recovery; and the server's own, if there is no
+ * room for the memory.
  */
 static inline const UidgenLayout *
 uidgen_attach(void)
@@ -31,7 +31,7 @@ uidgen_attach(void)
 	return &uidgen_layout;
 }
 
-/* The same for a call that draws ids, and needs a grant in any case.  Errors: those of uidgen_wait_for_grant(), too. */
+/* uidgen_attach() for a call that draws ids, and needs a grant in any case.  Errors: as uidgen_wait_for_grant(), too. */
 static inline const UidgenLayout *
 uidgen_attach_to_draw(void)
 {

@@ -80,14 +80,14 @@ typedef struct Stream
 	UidgenPosition next;		/* the first one that is free */
 	UidgenTick	asked;			/* the latest tick that was asked for */
 	bool		mine;			/* this transaction has taken it */
-	bool		busy;			/* another one had */
+	bool		busy;			/* another transaction had taken it */
 	bool		changed;
 	bool		stored;			/* in the table, at the transaction's end */
 	Saved	   *saved;			/* the innermost; NULL: only the top level has
 								 * issued */
 } Stream;
 
-/* Those of the present transaction, in its memory. */
+/* The worker ids that this transaction may use; the array lives in TopTransactionContext. */
 static Stream *streams = NULL;
 static int	nstreams = 0;
 static bool written = false;	/* it is about to end */
@@ -98,7 +98,7 @@ static bool written = false;	/* it is about to end */
  */
 typedef struct Registry
 {
-	int64		number;			/* with the sign bit that of a fleet's */
+	int64		number;			/* the sign bit is set for a fleet's */
 	Oid			database;		/* of a local one */
 } Registry;
 

@@ -14,8 +14,8 @@
 #define UIDGEN_HOME_SIZE 192
 
 /*
- * What tells this database, on this instance, from all of its copies: a worker id is reserved for it.  Errors:
- * those of uidgen_identify(), and 55000 the extension is not in this database.
+ * What tells this database, on this instance, from all of its copies: worker ids are reserved under this text.
+ * Errors: as uidgen_identify(), and 55000 the extension is not in this database.
  */
 extern void uidgen_backfill_home(char *home);
 
@@ -25,7 +25,7 @@ extern void uidgen_backfill_home(char *home);
  * has this worker id.
  *
  * Errors: 53400 no worker id is reserved; 22023 the times of each that is reserved are beyond this tick already;
- * 55000 the room for ids of the past behind this tick is used up; and those of uidgen_probe_grant().
+ * 55000 the room for ids of the past behind this tick is used up; and the errors of uidgen_probe_grant().
  */
 extern int64 uidgen_backfill_id(UidgenTick tick, uint64 tag_bits);
 

@@ -299,12 +299,11 @@ find_answer(Answer *answer)
 }
 
 /*
- * The answer for a snapshot lies in it, in the counter by which GetSnapshotData() finds that a snapshot
- * that it has filled is still good: that counts in its own static ones only, and is 0 in each copy
- * (CopySnapshot()).  So it lives as long as its snapshot, that of a cursor included, and the next one
- * begins without.  There is no other way to tell whether a snapshot is the same: two that are taken one
- * after the other may be equal in all else, though a transaction without an id has drawn, held the horizon
- * and ended in between.
+ * A snapshot's answer is kept in the snapshot, in the counter by which GetSnapshotData() finds that a snapshot that
+ * it has filled is still good.  The server uses this counter in its own static snapshots only, and CopySnapshot()
+ * sets it to 0.  So an answer lives as long as its snapshot, also a cursor's, and the next snapshot begins without an
+ * answer.  Nothing else tells whether a snapshot is the same.  Two snapshots may be equal in all else, though in
+ * between a transaction without an xid has drawn, held the horizon and ended.
  */
 #define NOT_ANSWERED 0
 #define NOTHING_KNOWN 1

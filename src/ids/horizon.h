@@ -3,14 +3,13 @@
  *	  Up to where ids are final for a statement: the readers' side of core/horizon.h.
  *
  * A reading says below which tick nothing can appear any more, for snapshots that are taken after
- * it.  The snapshot of a statement is older than its call of uid_horizon().  So each reading is
- * noted together with a snapshot that was taken after it, and a call goes by the latest note that is
- * not of a later snapshot than its own (horizon_holders.h has the notes and their order).
+ * it.  The snapshot of a statement is older than its call of uid_horizon().  So each reading is noted together with a
+ * snapshot that was taken after it.  A call goes by the latest note whose snapshot is not later than its own
+ * (horizon_holders.h has the notes and their order).
  *
- * A statement calls it more than once: for each row where no index is used, and again for each scan.
- * The first answer for a snapshot is kept, that there is none included: another one in the middle of a
- * scan would pass over rows.  The next statement of a READ COMMITTED transaction has another snapshot, and
- * asks anew, also in a loop of a function.
+ * A statement calls uid_horizon() for each row where no index is used, and again for each scan.  The first answer for
+ * a snapshot is kept, also a null: another answer in the middle of a scan would pass over rows.  The next statement
+ * of a READ COMMITTED transaction has another snapshot, and asks anew, also in a loop of a function.
  */
 #ifndef UIDGEN_HORIZON_IDS_H
 #define UIDGEN_HORIZON_IDS_H
@@ -22,15 +21,14 @@
  * The tick below which all ids of this database are visible to the active snapshot, or will never be
  * stored.  False: nothing can be said for this snapshot.
  *
- * Errors: 55000 in recovery, no snapshot of the usual kind, or ids were drawn below what readers
- * were told; and those of uidgen_attach().
+ * Errors: 55000 in recovery, no snapshot of the usual kind, or ids were drawn below what readers were told; and the
+ * errors of uidgen_attach().
  */
 extern bool uidgen_horizon_tick(UidgenTick *tick);
 
 /*
- * How many ticks readers of this database are behind the clock, because of those who hold it, or behind the
- * last id that was drawn where that is ahead of the clock.  It is no reading: who looks at it goes on to read
- * nothing.  False: likewise.
+ * How many ticks the holders keep readers of this database behind the clock, or behind the last id if that is ahead
+ * of the clock.  Nobody reads on by this number, so it counts as no reading.  False: likewise.
  */
 extern bool uidgen_horizon_lag(UidgenTick *lag);
 

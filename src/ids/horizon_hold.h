@@ -3,9 +3,8 @@
  *	  A transaction that draws ids holds the horizon back until it has ended: the writers' side of
  *	  core/horizon.h in this process.
  *
- * generator.c calls uidgen_hold() before the first draw of each transaction, which it notices
- * by the gate (uidgen_words in memory.h), which is shut again when a transaction ends.  horizon.c
- * is the readers' side.
+ * generator.c calls uidgen_hold() before the first draw of each transaction.  It notices the first draw by the gate
+ * (uidgen_words in memory.h), which is shut again when a transaction ends.  horizon.c is the readers' side.
  */
 #ifndef UIDGEN_HORIZON_HOLD_H
 #define UIDGEN_HORIZON_HOLD_H

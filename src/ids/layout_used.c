@@ -171,9 +171,9 @@ is_own(TupleTableSlot *slot, Oid extension)
 }
 
 /*
- * Rows that another database has written, or this one with a former extension, came with the data,
- * and decide.  Without one, those of this extension do: an id may be drawn before a restore
- * brings the others.  *for_now: what suits is a row that this transaction has written, and may take back.
+ * Rows that another database has written, or this database with a former extension, came with the data, and decide.
+ * Without such rows, the rows of this extension decide: an id may be drawn before a restore brings the others.
+ * *for_now: what suits is a row that this transaction has written, and may take back.
  */
 static UidgenLayoutUse
 compare_rows(Relation table, char **layouts, int *n, bool *for_now)
@@ -181,7 +181,7 @@ compare_rows(Relation table, char **layouts, int *n, bool *for_now)
 	Oid			extension = get_extension_oid("uidgen", true);
 	TupleTableSlot *slot = table_slot_create(table, NULL);
 	TableScanDesc scan = uidgen_begin_scan(table, SnapshotSelf);
-	StringInfoData list[2];		/* those of this database, and of others */
+	StringInfoData list[2];		/* this database's, and others' */
 	int			count[2] = {0};
 	bool		suits[2] = {false};
 	bool		decisive;
@@ -329,8 +329,8 @@ uidgen_check_layout_used(void)
 	sure = (use == UIDGEN_LAYOUT_SUITS || use == UIDGEN_LAYOUT_NO_TABLE) && !for_now;
 
 	/*
-	 * Before this process is attached, the layout is that of its settings,
-	 * and another one may be pinned.
+	 * Before this process is attached, it knows only the layout of its
+	 * settings, and another one may be pinned.
 	 */
 	if (uidgen_attached && use != UIDGEN_LAYOUT_BUSY && !sure)
 	{

@@ -2,14 +2,13 @@
  * layout_used.h
  *	  Which layouts the ids of this database have, and whether the server's is one of them.
  *
- * A database takes its ids along when it is restored into another server, and the table
- * uidgen.layout_used, which is dumped with it, says of which layouts they are.  A server whose
- * setting says something else would issue ids that sort below the old ones, and read the old ones
- * wrongly.  generator.c asks before the first id of each process; the functions for operators ask
- * to tell it beforehand.
+ * A database takes its ids along when it is restored into another server.  The table uidgen.layout_used, which is
+ * dumped with the database, says which layouts its ids have.  A server whose setting says something else would issue
+ * ids that sort below the old ones, and read the old ones wrongly.  generator.c asks before the first id of each
+ * process; the functions for operators ask to tell it beforehand.
  *
- * A row is a fact: the first transaction that has drawn ids in the database writes it, together with
- * whatever it stores, so that a setting may be corrected as long as there is none.
+ * A row is a fact: the first transaction that draws ids in the database and commits writes it.  As long as there is
+ * no row, the setting may be corrected.
  */
 #ifndef UIDGEN_LAYOUT_USED_H
 #define UIDGEN_LAYOUT_USED_H
@@ -27,9 +26,9 @@ typedef enum UidgenLayoutUse
 } UidgenLayoutUse;
 
 /*
- * Look, without waiting for a lock.  Sees what this transaction has written.  With
- * UIDGEN_LAYOUT_OTHER, *layouts are those that count, each in quotes and with a comma between
- * them, and *n is how many they are, some left out if that is many; the text is allocated.  Only where the server has a layout.
+ * Look, without waiting for a lock.  Sees what this transaction has written.  With UIDGEN_LAYOUT_OTHER, *layouts
+ * lists the layouts that count, in quotes and with commas, but leaves some out if there are many.  *n is their
+ * number.  The text is allocated.  Only where the server has a layout.
  */
 extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
 
@@ -37,7 +36,8 @@ extern UidgenLayoutUse uidgen_layout_use(char **layouts, int *n);
  * Raise the error that the database has ids of another layout, if it has.  False if that has to be
  * asked again before the next id: nothing is known yet, somebody has locked what is to be read, or this
  * transaction, which may be rolled back, has written it.  Then a call looks again if a command that wrote has ended
- * since the last look, in another subtransaction, in each step of the coarse clock, and where a lock was in the way.
+ * since the last look, or in another subtransaction.  It also looks again in each step of the coarse clock, and where
+ * a lock was in the way.
  *
  * Error: 55000 the database has ids of another layout.
  */

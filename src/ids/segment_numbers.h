@@ -2,9 +2,8 @@
  * segment_numbers.h
  *	  Takes numbers of a segment, waiting where it must.
  *
- * The callers' side of the slots in shared memory (memory/segment_slots.h), as generator.h is
- * that of the grant.  A call site looks a name up once, and then draws from the slot that
- * it found, until that belongs to another segment.
+ * The callers' side of the slots in shared memory (memory/segment_slots.h), as generator.h is the grant's.  A call
+ * site looks a name up once, and then draws from the slot that it found, until the slot belongs to another segment.
  */
 #ifndef UIDGEN_SEGMENT_NUMBERS_H
 #define UIDGEN_SEGMENT_NUMBERS_H
@@ -32,8 +31,7 @@ extern void uidgen_find_numbers(UidgenNumbers *numbers, const char *name, int le
  * UIDGEN_SEGMENT_REST, at most n, where *count says how many.  Waits for the keeper, at most
  * uidgen.wait_timeout.
  *
- * Errors: those of uidgen_wait_for_keeper(); 53400 as above; 22003 no range of the segment is
- * so long.
+ * Errors: as uidgen_wait_for_keeper(); 53400 as above; 22003 no range of the segment is so long.
  */
 extern int64 uidgen_take_numbers(UidgenNumbers *numbers, uint64 n, UidgenSegmentKind kind,
 								 uint64 *count);

@@ -2,9 +2,9 @@
  * waiting.h
  *	  How a call waits for the keeper, and the errors that end such a wait.
  *
- * A call that misses something, a grant or the numbers of a segment, tells the keeper by a
- * demand (memory/demand.h) and comes here until it has what it misses.  This file knows
- * what can be in the way; its callers (generator.c, segment_numbers.c) know what is missing.
+ * A call that misses a grant, or numbers of a segment, tells the keeper by a demand (memory/demand.h).  Then it comes
+ * here until the keeper has got them.  This file knows what can be in the way; its callers (generator.c,
+ * segment_numbers.c) know what is missing.
  */
 #ifndef UIDGEN_WAITING_H
 #define UIDGEN_WAITING_H
@@ -25,8 +25,8 @@ typedef struct UidgenLack
  * trying again; raises an error when it is not, or when the time is up.  `wait` is
  * zero before the first call, but for the demand that it is on.
  *
- * Errors: those of uidgen_check_server(); 55000 the keeper cannot work, or its attempt failed;
- * 09000 it would wait for itself; 53000 there is none, and none can be started; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
+ * Errors: as uidgen_check_server(); 55000 the keeper cannot work, or its attempt failed; 09000 it would wait for
+ * itself; 53000 there is none, and none can be started; of attempts that failed 42704, 53400, 55006, 2200H, and 22023
  * as the registry says.
  */
 extern void uidgen_wait_for_keeper(UidgenWait *wait, const UidgenLack *lack);

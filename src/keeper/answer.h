@@ -21,7 +21,7 @@ typedef struct UidgenAnswer
 	UidgenRow	row;
 } UidgenAnswer;
 
-/* `name` is that of the function's parameter. */
+/* `name` is the function's parameter. */
 extern UidgenArgument uidgen_text_argument(const char *name, const char *value);
 extern UidgenArgument uidgen_int_argument(const char *name, int value);
 extern UidgenArgument uidgen_bigint_argument(const char *name, int64 value);

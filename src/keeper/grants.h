@@ -15,16 +15,15 @@
 #include "link/link.h"
 
 /*
- * Get what callers ask for.  Where the grant in force is of another registry, it is left only once
- * this one has given a grant.  Errors: those of local_registry.h and fleet_registry.h; 55000 a large
- * step of the clock needs another worker id, or the registry grants what was granted before;
- * 57P03 the registry grants nothing before some time; 08007 the answer is one of a server that the
- * registry has left behind, or of another registry; 22008 the clocks are too far apart.
+ * Get what callers ask for.  Another registry's grant stays in force until this registry has given one.  Errors: as
+ * in local_registry.h and fleet_registry.h; 55000 a large step of the clock needs another worker id, or the registry
+ * grants what was granted before; 57P03 the registry grants nothing before some time; 08007 the answer is one of a
+ * server that the registry has left behind, or of another registry; 22008 the clocks are too far apart.
  */
 extern void uidgen_grants_serve(const UidgenLink *link);
 
 /*
- * Find out whether the local registry would give a grant, by the same rules, and take none.  Errors: those of
+ * Find out whether the local registry would give a grant, by the same rules, and take none.  Errors: as
  * uidgen_grants_serve().
  */
 extern void uidgen_grants_rehearse(const UidgenLink *link);

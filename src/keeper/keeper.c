@@ -5,13 +5,11 @@
  *
  * The keeper works on demand: callers number their demands and set its latch
  * (demand.h); it makes one attempt for all demands that are there, publishes the
- * result and broadcasts.  While there is no demand, it sleeps without a connection to
- * a database of this cluster, so that the registry's database can be dropped or copied,
- * and an idle server runs no transaction.  A node of a fleet keeps its grant meanwhile
- * (keep_grant()).  A connection to a database of this cluster can only be
- * closed by exiting: after a while without demand the keeper leaves its place to a
- * successor (succession.h).  Because it exits, its state is in shared memory; what must
- * outlive that is in the registry.
+ * result and broadcasts.  While there is no demand, it sleeps without a connection to a database of this cluster.  So
+ * the registry's database can be dropped or copied, and an idle server runs no transaction.  A node of a fleet keeps
+ * its grant meanwhile (keep_grant()).  A connection to a database of this cluster can only be closed by exiting:
+ * after a while without demand the keeper leaves its place to a successor (succession.h).  Because it exits, its
+ * state is in shared memory; what must outlive that is in the registry.
  *
  * After an error that it cannot survive, and after SIGTERM, it exits with code 1, and the
  * postmaster starts it anew.  The restart time is 0, because the postmaster measures it on
@@ -55,7 +53,7 @@
 /*
  * Names of segments that the registry does not know.  The keeper asks for an unknown name again after a growing
  * pause of LAST_UNKNOWN_PAUSE_MS at most: nobody who draws from a segment right after creating it should wait longer.
- * A slot is given to another name only if no segment needs it, so new names can make the keeper forget such pauses,
+ * A slot is given to another name only if no segment needs it.  So new names can make the keeper forget such pauses,
  * and nothing else.  New names cost no more calls either, since the keeper asks for up to LOOK_UP_MAX of them in one
  * call.  Where the registry is far away, such calls take a third of the keeper's time, and segments have the rest.
  */
@@ -114,9 +112,9 @@ static bool name_is_next = false;
 static UidgenMicroseconds look_up_at = 0;
 
 /*
- * A fast shutdown waits for the keeper, so end any wait for a lock.  Only at the first
- * signal: the postmaster signals the process and then its group, and the second signal
- * must not break off the release, whose own waits are bounded by lock_timeout.
+ * A fast shutdown waits for the keeper, so end any wait for a lock.  Only at the first signal: the postmaster signals
+ * the process and then its group.  The second signal must not break off the release, whose own waits are bounded by
+ * lock_timeout.
  */
 static void
 handle_sigterm(SIGNAL_ARGS)
@@ -447,8 +445,8 @@ attend(UidgenDemand *demand, const UidgenLink *link)
 }
 
 /*
- * Leave the local registry for that of a fleet, which the settings name.  By its own demand, so that
- * neither waits for the other.
+ * Leave the local registry for the fleet's registry in the settings.  The move has a demand of its own, so that it
+ * and the demand for grants do not wait for each other.
  */
 static long
 attend_move(void)

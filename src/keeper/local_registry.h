@@ -18,8 +18,8 @@
 #include "link/link.h"
 
 /*
- * Make a call: acquire a worker id with its first range of ticks, extend a grant to beyond
- * the registry's clock and call->needed, or hand back what was not issued.
+ * Make a call.  It acquires a worker id with its first range of ticks, or hands back what was not issued.  Or it
+ * extends a grant to beyond the registry's clock and call->needed.
  *
  * Errors: 53400 there is no worker id; 55006 the wanted one is another instance's; 55000 the layout
  * is not the registry's, the wanted one lies too far ahead of the clock, or the registry's extension

@@ -2,8 +2,8 @@
  * segment_fetch.h
  *	  What the keeper does for a segment: it fetches numbers, and hands back what is left.
  *
- * The rules are those of core/segment_supply.h.  They are the same for a local registry and for a
- * fleet's, whose answers have to be of its latest timeline (keeping.h) besides.
+ * The rules are in core/segment_supply.h, for a local registry and for a fleet's.  A fleet's answers have to be of
+ * its latest timeline (keeping.h) besides.
  */
 #ifndef UIDGEN_SEGMENT_FETCH_H
 #define UIDGEN_SEGMENT_FETCH_H

@@ -86,7 +86,7 @@ typedef struct UidgenLink
 	 */
 	uint64		(*registry) (void);
 
-	/* ---- for the keeper: a connection; errors are those of the place ---- */
+	/* ---- for the keeper: a connection; errors are the place's ---- */
 
 	bool		(*is_connected) (void);
 
@@ -164,16 +164,15 @@ typedef struct UidgenLink
 /* A database of this cluster. */
 extern const UidgenLink uidgen_link_local;
 
-/* Another server.  Its operations are those of the library file once that is loaded. */
+/* Another server.  The library file brings its operations, once that is loaded. */
 extern UidgenLink uidgen_link_remote;
 
 /* The link that is in use, by the setting uidgen.registry: empty means the local one. */
 extern const UidgenLink *uidgen_link(void);
 
 /*
- * Put another link in its place, for good; returns the one that was.  A function, because a
- * variable that is seen from outside is one for all copies of the library in a process,
- * and these may differ in what a link is.
+ * Put another link in its place, for good; returns the one that was.  A function, because all copies of the library
+ * in a process share a variable that is seen from outside.  These copies may differ in what a link is.
  */
 extern PGDLLEXPORT const UidgenLink *uidgen_replace_link(const UidgenLink *link);
 

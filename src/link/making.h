@@ -21,8 +21,8 @@ extern bool uidgen_has_registry(void);
 extern void uidgen_check_makeable(void);
 
 /*
- * Make it.  Errors: the same; and with what to do about it, if its files are missing or of another version (0A000, 22023, 58P01), if
- * another session makes it (42710, 23505, 55P03), or whatever CREATE EXTENSION says.
+ * Make the registry.  Errors: as uidgen_check_makeable(); its files are missing or of another version (0A000, 22023,
+ * 58P01), or another session makes it (42710, 23505, 55P03), both with what to do; whatever CREATE EXTENSION says.
  */
 extern void uidgen_make_registry(void);
 

@@ -22,7 +22,7 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 
-/* That of the functions that write; guard_row() of the registry goes by it, too. */
+/* The search path of the registry's functions that write; its guard_row() looks at the path, too. */
 #define REGISTRY_PATH "pg_catalog, uidgen_registry, pg_temp"
 
 /* Nobody but a superuser can create functions in the registry's schema. */
@@ -73,7 +73,7 @@ uidgen_find_strange_trigger(void)
 	return found;
 }
 
-/* A trigger function may have a search path of its own, under which that of the registry's function is kept. */
+/* A trigger function may set a search path of its own; the registry function's path is then among the saved ones. */
 bool
 uidgen_in_registry_function(void)
 {

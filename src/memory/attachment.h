@@ -24,8 +24,7 @@ typedef enum UidgenAttachment
 	UIDGEN_OTHER_SHAPE			/* the server uses another version of it */
 } UidgenAttachment;
 
-/* Attach if the settings are pinned, and say how things stand.  Errors: those of the server, if the memory cannot
- * be mapped. */
+/* Attach if the settings are pinned, and say how things stand.  Errors: the server's, if the memory cannot be mapped. */
 extern UidgenAttachment uidgen_look(void);
 
 /* What is wrong, and what to do; for all but the first two. */

@@ -5,9 +5,8 @@
  * A caller that misses something takes the next number of `demanded` and sets the
  * keeper's latch.  The keeper notes the number before an attempt and writes it to
  * `served` afterwards; so a caller knows when an attempt that began after its demand has
- * ended.  After each attempt `changed` is broadcast.  Each thing that can be asked for has
- * a UidgenDemand of its own, so that a failure of one causes no pause and explains no
- * error of another.
+ * ended.  After each attempt `changed` is broadcast.  Each thing that can be asked for has a UidgenDemand of its own.
+ * So a failure of one causes no pause and explains no error of another.
  *
  * Callers (waiting.c) and the keeper (keeper.c) use this file; it knows neither.
  */
@@ -133,9 +132,8 @@ extern bool uidgen_wait_expired(const UidgenWait *wait);
 extern int	uidgen_wait_at_least(UidgenDemand *demand);
 
 /*
- * Sleep until the demand of this number is served or another attempt has ended, for at
- * most `milliseconds`, and no longer than the wait may last.  Errors: those of
- * CHECK_FOR_INTERRUPTS().
+ * Sleep until the demand of this number is served or another attempt has ended.  It sleeps for at most
+ * `milliseconds`, and no longer than the wait may last.  Errors: as CHECK_FOR_INTERRUPTS().
  */
 extern void uidgen_wait_sleep(UidgenWait *wait, uint64 number, long milliseconds,
 							  UidgenWaitReason reason);

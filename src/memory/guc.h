@@ -93,8 +93,9 @@ extern void uidgen_check_settings_again(void);
 extern void uidgen_go_by(const UidgenPinned *pinned);
 
 /*
- * Is a value of the configuration files unknown to this process, because of one that ALTER DATABASE, ALTER ROLE
- * or the client gave before the library was loaded?  Of the layout; of others that a session goes by.
+ * Does this process not know a value of the configuration files?  So it is if ALTER DATABASE, ALTER ROLE or the
+ * client gave another value before the library was loaded.  For the layout; for other settings that a session goes
+ * by.
  */
 extern bool uidgen_layout_is_unknown(void);
 extern bool uidgen_settings_are_unknown(void);
@@ -141,9 +142,8 @@ typedef enum UidgenConfigured
 extern UidgenConfigured uidgen_configured_layout(char text[UIDGEN_LAYOUT_TEXT_SIZE], UidgenComplaint *error);
 
 /*
- * uidgen.window in ticks, rounded up, at a local registry and at that of a fleet.  If the
- * setting is 0, a node asks for more than any fleet's registry grants: the registry cuts
- * that to half of its max_lead, which only its owner knows.
+ * uidgen.window in ticks, rounded up, at a local registry and at a fleet's.  If the setting is 0, a node asks for
+ * more than any fleet's registry grants.  The registry cuts that to half of its max_lead, which only its owner knows.
  */
 extern UidgenTick uidgen_window_ticks(void);
 extern UidgenTick uidgen_fleet_window_ticks(void);

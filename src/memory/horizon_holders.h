@@ -79,8 +79,8 @@ typedef struct UidgenHorizon
 
 	bool		begun;			/* ids were drawn or held since the server
 								 * started */
-	bool		prepared_known; /* those of before the server started are in
-								 * the table */
+	bool		prepared_known; /* the table has also those prepared before
+								 * this start */
 	int			nprepared;
 	UidgenNotes milliseconds;
 	UidgenNotes seconds;
@@ -99,8 +99,8 @@ extern Size uidgen_holders_size(void);
 extern void uidgen_holders_use(char *memory, bool make, int tranche);
 
 /*
- * Forget prepared transactions that have ended; the first time, note those of before.  Needs the
- * lock exclusively.
+ * Forget prepared transactions that have ended; the first time, note those prepared before the server started.  Needs
+ * the lock exclusively.
  */
 extern void uidgen_refresh_prepared(void);
 

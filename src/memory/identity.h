@@ -2,18 +2,16 @@
  * identity.h
  *	  Who this instance is: what tells it from its copies.
  *
- * Two servers that share a row of the registry by mistake would issue the same
- * ids, and a copy of a data directory brings the rows of its origin along.  So
- * each row says whose it is.  The identity is made of what changes when a server is
+ * Two servers that share a row of the registry by mistake would issue the same ids.  A copied data directory contains
+ * the rows of its origin.  So each row says whose it is.  The identity is made of what changes when a server is
  * copied and at no other time:
  *
  * - the system identifier tells another cluster;
  * - the timeline tells a promoted standby and a restore to a point in time; during
  *	 recovery it is not known before the end, and counts as 0;
  * - the inode of the control file tells a copied data directory;
- * - the control file's time of birth, where the file system keeps one, tells a copy that
- *	 the same steps made on a fresh file system, as in containers: it often gets the
- *	 same inode;
+ * - the control file's time of birth, where the file system keeps it, tells copies that the same steps made on fresh
+ *   file systems.  In containers such copies often get the same inode;
  * - the machine id, where there is one, tells a copied disk;
  * - the name that the setting uidgen.instance gives tells it where there is none, as in
  *	 containers: two of them that start from copies of one disk are equal in all else.
@@ -46,8 +44,8 @@ extern bool uidgen_is_like_its_copies(void);
 #define UIDGEN_LIKE_COPIES_HINT "Set \"uidgen.instance\" to a name that no copy has, as that of the pod."
 
 /*
- * What tells this process's database from its copies: the OID, which who creates a database may choose and so use again, and
- * in the bits above 32 when its folder was made or, where the file system does not know that, the inode.
+ * What tells this process's database from its copies: the OID, and in the bits above 32 when its folder was made, or
+ * the inode if the file system does not know when.  The OID alone can come twice: CREATE DATABASE can choose it.
  * Error: the folder cannot be looked at.
  */
 extern uint64 uidgen_database_number(void);

@@ -119,9 +119,9 @@ uidgen_memory_is_made(void)
 /*
  * Shared memory by its name, of zeros if nobody has made it yet.
  *
- * The server makes it under a lock that lies in shared memory of its own, and leaves that to the end of the
- * transaction if there is no room.  The keeper has no transaction here.  If it ended with the lock, older minor
- * versions (17.6) would touch the lock after that memory is unmapped, and crash.
+ * The server makes it under a lock in other shared memory.  If there is no room, the lock stays held until the end of
+ * the transaction.  The keeper has no transaction here.  If it ended with the lock, older minor versions (17.6) would
+ * touch the lock after that memory is unmapped, and crash.
  *
  * ERRCODE_OUT_OF_MEMORY, or whatever else the server says.
  */

@@ -101,8 +101,8 @@ typedef struct UidgenMemory
 	 * may read it without the lock; others take it shared.
 	 */
 	LWLock		lock;
-	UidgenProcess keeper;		/* whose latch is set to wake it; none: there
-								 * is no keeper now */
+	UidgenProcess keeper;		/* callers set its latch; none: there is no
+								 * keeper now */
 	bool		keeper_ran;		/* a keeper has started since the memory was
 								 * made */
 
@@ -161,9 +161,9 @@ extern uidgen_hidden UidgenTicketWords *uidgen_server_words;
 
 /*
  * The gate, through which this transaction takes positions at once: the server's words, once
- * generator.c has admitted it, and until then words in which no era has begun.  The fast path finds no
- * grant there and goes the slow way, so that it needs no test of its own for what comes before the first
- * id of a process, or of a transaction.
+ * generator.c has admitted it, and until then words in which no era has begun.  The fast path finds no grant there
+ * and goes the slow way.  So it needs no other test for what comes before the first id of a process, or of a
+ * transaction.
  */
 extern uidgen_hidden UidgenTicketWords *uidgen_words;
 
@@ -177,9 +177,8 @@ extern void uidgen_request_shmem(void);
 extern bool uidgen_memory_is_made(void);
 
 /*
- * Map the first part, and make it if nobody has.  False: it is there, and its shape is that of another
- * version of the library; then uidgen_other_head() tells which.  Errors: those of the server, if there
- * is no room for it.
+ * Map the first part, and make it if nobody has.  False: another version of the library has made it, in another
+ * shape; uidgen_other_head() tells which version.  Errors: the server's, if there is no room for it.
  */
 extern bool uidgen_map_memory(void);
 extern UidgenMemoryHead *uidgen_other_head(void);

@@ -28,7 +28,7 @@ typedef enum Kind
 	DATABASE
 } Kind;
 
-/* Those of libpq up to PostgreSQL 19; test/t/remote_keeper.pl compares them with the libpq that is there. */
+/* libpq's options up to PostgreSQL 19; test/t/remote_keeper.pl compares them with the libpq that is there. */
 static const struct
 {
 	const char *keyword;

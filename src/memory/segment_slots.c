@@ -84,8 +84,8 @@ find_place(const char *name)
 }
 
 /*
- * Free the place of a name.  What follows and would no longer be found, because it lies behind its home
- * and the place is between them, moves there, and leaves another one to be freed.
+ * Free the place of a name.  If the place lies between a later entry and that entry's home, the entry would no longer
+ * be found.  So it moves into the place, and its own place is freed in turn.
  */
 static void
 free_place(const char *name)
@@ -117,10 +117,9 @@ look_up(const char *name, uint64 *segment)
 }
 
 /*
- * May the slot be given to another segment?  If the registry has never said that there is
- * one of its name, or says now that there is none, and nobody waits for the keeper to ask.
- * Otherwise whoever may draw could take all slots until the server ends, with names for which
- * the registry was never asked, or could not be.
+ * May the slot be given to another segment?  Yes, if the registry never knew a segment of its name, or knows it no
+ * more, and nobody waits for the keeper to ask.  Otherwise whoever may draw could take all slots until the server
+ * ends, with names for which the registry was never asked, or could not be.
  */
 static bool
 is_vacant(UidgenSegmentSlot *slot)

@@ -14,8 +14,8 @@
 #include "memory/memory.h"
 
 /*
- * The layout that the server generates with, for those who only look: as long as nobody has drawn, it is
- * that of the settings.  Errors: those of uidgen_report_attachment(); 55000 this process cannot know it.
+ * The layout that the server generates with, for those who only look.  As long as nobody has drawn, it is the layout
+ * in the settings.  Errors: as uidgen_report_attachment(); 55000 this process cannot know it.
  */
 extern const UidgenLayout *uidgen_server_layout(void);
 

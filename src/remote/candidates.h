@@ -30,8 +30,8 @@ typedef struct UidgenCandidate
 	UidgenHost *host;
 	PGconn	   *conn;
 	UidgenCandidateState state;
-	UidgenMicroseconds begun;	/* the connection, by the monotonic clock */
-	UidgenMicroseconds end;		/* of the wait for that, or for the look-up */
+	UidgenMicroseconds begun;	/* when the connection began; monotonic clock */
+	UidgenMicroseconds end;		/* when to stop waiting for it, or look-up */
 	PostgresPollingStatusType polling;
 	int			length;			/* of the answer, as far as it has come */
 	PGresult   *result;

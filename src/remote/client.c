@@ -6,10 +6,9 @@
  * a limit.  Each call is one statement, and nothing else is said in the session: so it works behind a
  * pooler that gives each transaction another connection.
  *
- * When does an answer count?  The server shows a statement's row before it commits, and a commit that
- * waits for a synchronous standby can be cut short, which only a WARNING tells: a failover loses it.  So an
- * answer counts if it is one row, nothing else came, the session is idle and alive behind it, and
- * there was no WARNING.
+ * When does an answer count?  The server shows a statement's row before it commits.  A commit that waits for a
+ * synchronous standby can be cut short, and only a WARNING tells: a failover loses it.  So an answer counts if it is
+ * one row, nothing else came, the session is idle and alive behind it, and there was no WARNING.
  */
 #include "postgres.h"
 
@@ -129,8 +128,8 @@ deadline(void)
 }
 
 /*
- * The keeper's handler of SIGTERM cancels what is under way, but not where a connection
- * is made for the first time, which another link could not bear; so look for that, too.
+ * The keeper's handler of SIGTERM cancels what is under way.  It does not cancel while the first connection is made,
+ * since another link could not bear it; so look for SIGTERM, too.
  */
 static void
 check_interrupts(void)

@@ -2,13 +2,12 @@
  * hosts.h
  *	  The hosts of a connection string, and which of them is asked next.
  *
- * libpq would try them all by itself, but it never leaves one that accepts a connection
- * and then says nothing, unless the whole process waits for it.  So client.c connects to one host at
- * a time, and gives each the same time; or to all of them, before the first answer.
+ * libpq would try them all by itself.  But unless the whole process waits, it never leaves a host that accepts a
+ * connection and then says nothing.  So client.c connects to one host at a time, and gives each the same time; or to
+ * all of them, before the first answer.
  *
- * Hosts are asked in rounds, each at most once in a round.  The one that answered last is the first,
- * then come those that have not failed since they answered, at random, and those that
- * failed last are the last ones.
+ * Hosts are asked in rounds, each at most once in a round.  First comes the host that answered last, then at random
+ * the hosts that have not failed since they answered.  The hosts that failed most recently come last.
  */
 #ifndef UIDGEN_HOSTS_H
 #define UIDGEN_HOSTS_H
@@ -43,9 +42,9 @@ typedef struct UidgenHost
 	bool		told;			/* it has told one */
 	int64		registry_id;
 	bool		in_recovery;
-	UidgenMicroseconds mute_until;	/* it cannot tell: it is not asked before */
-	bool		refused;		/* it told another one than is known, and the
-								 * log says so */
+	UidgenMicroseconds mute_until;	/* it cannot tell; not asked again before */
+	bool		refused;		/* it told another registry than is known, and
+								 * the log says so */
 
 	/* The round that goes on. */
 	bool		tried;

@@ -56,8 +56,8 @@ static Lookup *lookups = NULL;
 static int	under_way = 0;
 
 /*
- * Threads write the addresses of look-ups into it.  It has room for those of all threads, so no thread
- * waits.  Kept to the end of the process.
+ * A pipe into which threads write the addresses of their look-ups.  It has room for all threads' addresses, so no
+ * thread waits.  Kept to the end of the process.
  */
 static int	handed_over[2] = {-1, -1};
 

@@ -27,8 +27,8 @@ typedef enum UidgenLookupState
  * How does the look-up of this name stand?  If there is none, one begins.  FOUND and FAILED end it:
  * the next question begins another one.
  *
- * With FOUND, *text is the addresses, in the order in which they are to be tried, with commas between them,
- * as libpq's option hostaddr has them; with FAILED, why there are none.  Allocated.
+ * With FOUND, *text has the addresses in the order in which to try them, with commas, as for libpq's option hostaddr.
+ * With FAILED, it says why there are none.  Allocated.
  */
 extern UidgenLookupState uidgen_lookup(const char *name, char **text);
 
