@@ -2,10 +2,9 @@
 -- The schema of the registry; part of the extension's script and of the one for a server without the extension.
 --
 
--- What is parsed while this script runs (function bodies that begin with RETURN or BEGIN
--- ATOMIC, views, constraints, DO blocks) is bound to what this search path finds, for good,
--- and a keeper runs it as superuser.  In another schema anybody may have put an operator or a
--- function that fits better than pg_catalog's.  So there is no such schema in the path.
+-- This search path finds, for good, what the script names in views, constraints, DO blocks, and function bodies that
+-- begin with RETURN or BEGIN ATOMIC.  A keeper runs these as superuser.  In another schema anybody may have put an
+-- operator or a function that fits better than pg_catalog's.  So there is no such schema in the path.
 SET LOCAL search_path = pg_catalog, pg_temp;
 -- What is there already is no news to whoever runs a script twice.
 SET LOCAL client_min_messages = warning;

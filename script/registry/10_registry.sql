@@ -63,13 +63,13 @@ COMMENT ON COLUMN uidgen_registry.worker_node.type IS 'what the last holder runs
 COMMENT ON COLUMN uidgen_registry.worker_node.launch_date IS 'day on which the worker id was last acquired';
 COMMENT ON COLUMN uidgen_registry.worker_node.created IS 'when the worker id was first acquired';
 COMMENT ON COLUMN uidgen_registry.worker_node.modified IS 'when the worker id was last acquired, renewed or released; does not go back when the clock is set back';
-COMMENT ON COLUMN uidgen_registry.worker_node.identity IS 'the last holder: system identifier/timeline/inode of the control file/its time of birth/hash of the machine id; null: forgotten';
+COMMENT ON COLUMN uidgen_registry.worker_node.identity IS 'the last holder: system identifier/timeline/inode and birth time of control file/hash of machine id; null: forgotten';
 COMMENT ON COLUMN uidgen_registry.worker_node.token IS 'proves who the holder is; changes with each renewal; null: released';
 COMMENT ON COLUMN uidgen_registry.worker_node.granted_until IS 'last tick granted; the last one of the layout: granted to no node any more, by keep_worker()';
-COMMENT ON COLUMN uidgen_registry.worker_node.released IS 'whether anybody may have it: it was handed back by a clean shutdown, freed by forget_worker(), or only its end was brought along';
+COMMENT ON COLUMN uidgen_registry.worker_node.released IS 'whether anybody may have it: handed back by a clean shutdown, freed by forget_worker(), or only its end is known';
 COMMENT ON COLUMN uidgen_registry.worker_node.launches IS 'how many times the worker id was acquired';
 COMMENT ON COLUMN uidgen_registry.worker_node.called_by IS 'in a fleet''s registry: with which role the last holder called';
-COMMENT ON COLUMN uidgen_registry.worker_node.guest IS 'the role of the guest that had it last; empty: no guest has had it, and nodes are not granted it; null: it is for nodes';
+COMMENT ON COLUMN uidgen_registry.worker_node.guest IS 'the role of the guest that had it last; empty: reserved for guests, and none has had it; null: it is for nodes';
 
 CREATE TYPE uidgen_registry.history AS (
 	system_identifier bigint,		-- 0: it cannot be known, nor can the timeline
@@ -124,7 +124,7 @@ CREATE TABLE uidgen_registry.registry (
 	CONSTRAINT guest_lead_is_no_longer_than_max_lead CHECK (guest_lead <= max_lead)
 );
 
-COMMENT ON TABLE uidgen_registry.registry IS 'the one layout of all ids of this registry, pinned by the first grant or by share_registry(), and what a fleet''s registry knows of itself';
+COMMENT ON TABLE uidgen_registry.registry IS 'one row: the layout, pinned by the first grant or share_registry(), and what a fleet''s registry knows of itself';
 COMMENT ON COLUMN uidgen_registry.registry.only_one IS 'always true: the primary key then allows for one row only';
 COMMENT ON COLUMN uidgen_registry.registry.layout IS 'the layout in canonical form';
 COMMENT ON COLUMN uidgen_registry.registry.unit IS 'length of a tick, in microseconds';
@@ -136,27 +136,27 @@ COMMENT ON COLUMN uidgen_registry.registry.pinned IS 'when the layout was pinned
 COMMENT ON COLUMN uidgen_registry.registry.database IS 'OID of the registry''s database; a copy of the database has another OID, unless who made it has chosen the same';
 COMMENT ON COLUMN uidgen_registry.registry.made IS 'of a local registry: when its database was made, by database_made()';
 COMMENT ON COLUMN uidgen_registry.registry.shared IS 'whether many servers share this registry; decided once, before the first grant';
-COMMENT ON COLUMN uidgen_registry.registry.id IS 'a random number that tells a registry from others, and from one that was made anew in its place; a copy or a restored one has the same';
+COMMENT ON COLUMN uidgen_registry.registry.id IS 'a random number that tells this registry from others, also from a new one in its place; copies have the same number';
 COMMENT ON COLUMN uidgen_registry.registry.max_lead IS 'no grant of a fleet''s registry reaches further ahead of its clock; at least 8 ticks; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.clock_slack IS 'by how much the clock of a server that takes over a fleet''s registry may be behind; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.system_identifier IS 'the cluster that a fleet''s registry was in when it last looked';
-COMMENT ON COLUMN uidgen_registry.registry.timeline IS 'the timeline that it was on then';
-COMMENT ON COLUMN uidgen_registry.registry.timeline_offset IS 'added to the timeline that nodes are told, so that they take this registry for later than what they have seen: by take_over_registry()';
+COMMENT ON COLUMN uidgen_registry.registry.timeline IS 'the timeline of this cluster when the registry last looked';
+COMMENT ON COLUMN uidgen_registry.registry.timeline_offset IS 'take_over_registry() raises it. Nodes are told timeline + this number, so they take this registry for the later one';
 COMMENT ON COLUMN uidgen_registry.registry.has_granted IS 'whether there was a row in uidgen_registry.worker_node: then a table without rows is one that has lost them';
-COMMENT ON COLUMN uidgen_registry.registry.segments_confirmed IS 'whether a fleet''s registry that has failed over gives out numbers of a segment only once enough standbys have replayed that it did, so that two failovers in a row repeat none; change_registry() changes it, and the owner then needs the privileges of pg_monitor';
+COMMENT ON COLUMN uidgen_registry.registry.segments_confirmed IS 'whether, after a failover, segments give out numbers only once enough standbys know of it: change_registry()';
 COMMENT ON COLUMN uidgen_registry.registry.confirming_standbys IS 'how many standbys are enough for segments_confirmed; null: all; change_registry() changes it';
-COMMENT ON COLUMN uidgen_registry.registry.standbys IS 'the names of the standbys that followed the registry in one reign and since, as far as fetches of numbers have looked while segments_confirmed was set';
-COMMENT ON COLUMN uidgen_registry.registry.standbys_reign IS 'the history of that reign';
-COMMENT ON COLUMN uidgen_registry.registry.first_guest IS 'worker ids from this one on are for guests alone, and those below for nodes; null: there are no guests; change_registry() changes it';
+COMMENT ON COLUMN uidgen_registry.registry.standbys IS 'names of the standbys that have followed since one reign began, as fetches saw them with segments_confirmed set';
+COMMENT ON COLUMN uidgen_registry.registry.standbys_reign IS 'the history in whose reign standbys begins';
+COMMENT ON COLUMN uidgen_registry.registry.first_guest IS 'guests get worker ids from here on, nodes get those below; null: no guests; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.guest_lead IS 'what max_lead is for nodes: no grant of a guest reaches further ahead of the clock; change_registry() changes it';
 COMMENT ON COLUMN uidgen_registry.registry.guest_quarantine_until IS 'what quarantine_until is for nodes; it ends earlier, since grants of guests reach less far';
-COMMENT ON COLUMN uidgen_registry.registry.lowest_first_guest IS 'the lowest first_guest so far: a node gets no longer grants than a guest for worker ids from this one on, since a failover may lose a change of first_guest';
-COMMENT ON COLUMN uidgen_registry.registry.former_max_lead IS 'max_lead before its last change, until the standbys have replayed that; until then grants reach as far as the shorter length, and quarantines last as long as the longer one';
+COMMENT ON COLUMN uidgen_registry.registry.lowest_first_guest IS 'the lowest first_guest so far: from it on nodes get no longer grants than guests, since a failover may lose a change';
+COMMENT ON COLUMN uidgen_registry.registry.former_max_lead IS 'max_lead before its last change, until the standbys know: grants obey the shorter of both, quarantines the longer';
 COMMENT ON COLUMN uidgen_registry.registry.former_guest_lead IS 'guest_lead before its last change, as former_max_lead';
-COMMENT ON COLUMN uidgen_registry.registry.lengths_await IS 'the position in the log that the standbys have to replay before a change of max_lead or guest_lead counts; null: no call has written it down so far, or nothing is awaited';
+COMMENT ON COLUMN uidgen_registry.registry.lengths_await IS 'the standbys must replay the log up to here before a change of max_lead or guest_lead counts; null: not noted, or none';
 COMMENT ON COLUMN uidgen_registry.registry.reached_until IS 'grants from before max_lead or guest_lead became shorter reach up to this tick, so no quarantine ends before it';
 COMMENT ON COLUMN uidgen_registry.registry.started IS 'when its server had started';
-COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant of a fleet''s registry that does not continue one that its node knows begins above this tick: grants that were lost may reach up to it';
+COMMENT ON COLUMN uidgen_registry.registry.quarantine_until IS 'a grant begins above this tick, unless it continues one that its node knows: lost grants may reach up to here';
 
 -- Who changes these tables by hand lets ids or numbers come twice.  So a guard on each of them refuses that,
 -- unless a function of the registry does it: those that write have this search path, and nothing else has.
@@ -262,7 +262,7 @@ AS $$
 				WHERE t.tgenabled <> 'A') AS g
 		HAVING count(*) > 0
 $$;
-COMMENT ON FUNCTION uidgen_registry.list_defects(regclass, text) IS 'what a table of the registry has not of that which keeps its rows, and the statement that mends it, perhaps with another one after it; null: there is none';
+COMMENT ON FUNCTION uidgen_registry.list_defects(regclass, text) IS 'what a table of the registry lacks to keep its rows safe, and the statements that mend it; null: no statement can';
 
 CREATE FUNCTION uidgen_registry.check_tables(guarded text[] DEFAULT '{worker_node,registry,segment}') RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
@@ -315,9 +315,10 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.registry_history() IS 'which course of history the registry''s database is in: cluster, timeline, start of the server, and database';
 
--- Who may create databases may choose the OID, also that of a database which was dropped.  Two things tell such a copy: its
--- folder has a file that CREATE DATABASE writes, and its row in pg_database has the transaction.  Recovery can write the file
--- once more, and ALTER DATABASE the row; both together have changed in a copy.  Another cluster, as after pg_upgrade, is told by itself.
+-- Who may create databases may choose the OID, also of a database that was dropped.  Two things tell such a copy: its
+-- folder has a file that CREATE DATABASE writes, and its row in pg_database has the transaction.  Recovery can write
+-- the file once more, and ALTER DATABASE the row; both together have changed in a copy.  Another cluster, as after
+-- pg_upgrade, is told by itself.
 CREATE FUNCTION uidgen_registry.database_made() RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
@@ -338,7 +339,7 @@ AS $$
 			AND split_part(known, '/', 3) = split_part(present, '/', 3), false)
 		AND '' NOT IN (known, present)
 $$;
-COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether a database is another one of the same cluster than when database_made() was written down; false where either is not known';
+COMMENT ON FUNCTION uidgen_registry.is_made_anew(text, text) IS 'whether the database was made anew in the same cluster since database_made() was noted; false if not known';
 
 -- The first start from a base backup leaves the timeline as it was, though what was committed after the backup is
 -- lost.  It renames the label of the backup, which nothing else does.  So another label than before says that there
@@ -357,7 +358,7 @@ BEGIN
 	RETURN coalesce(label, '') || coalesce('@' || uidgen_registry.database_made(), '');
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_restored() IS 'which base backup the registry''s server was started from, if any, and when its database was made, as far as its owner can see that';
+COMMENT ON FUNCTION uidgen_registry.registry_restored() IS 'the base backup that the server was started from, and when its database was made, as far as the owner can see';
 
 -- To look for the label of a backup reads a file.  Calls for grants, of which a fleet makes hundreds a second, do without: each start of
 -- the server counts for them, and the label comes with a start.
@@ -393,8 +394,8 @@ $$;
 COMMENT ON FUNCTION uidgen_registry.compare_histories(uidgen_registry.history, uidgen_registry.history) IS 'whether the registry went back, was only restarted, or is the same as when a history was written down';
 
 -- Nodes use no answer of an earlier timeline than they have seen.  pg_upgrade begins the timelines anew, in another
--- cluster, so what nodes are told goes on above those of the cluster before: by 1000, since nodes may have been told of failovers
--- that no call has written down.
+-- cluster.  So nodes are told timelines above the former cluster's: by 1000, since nodes may have been told of
+-- failovers that no call has written down.
 CREATE FUNCTION uidgen_registry.told_timeline(l uidgen_registry.registry, present uidgen_registry.history) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -406,7 +407,7 @@ COMMENT ON FUNCTION uidgen_registry.told_timeline(uidgen_registry.registry, uidg
 -- What follows this server.  A name that standbys have without that anybody chose it (Debian gives all clusters the same one)
 -- tells them apart by their addresses only; and who has the same name and address is another one all the same.
 --
--- A standby that was not made anew after a failover may keep a connection, and what it says that it has replayed is of the
+-- A standby that was not made anew after a failover may keep a connection.  It then says what it has replayed of the
 -- timeline before.  What it was sent ends where that timeline does.
 CREATE FUNCTION uidgen_registry.registry_standbys(OUT name text, OUT replayed pg_lsn) RETURNS SETOF record
 LANGUAGE sql VOLATILE PARALLEL RESTRICTED ROWS 10
@@ -420,7 +421,7 @@ AS $$
 			FROM pg_stat_replication AS r JOIN pg_stat_activity AS a ON a.pid = r.pid AND a.datid IS NULL
 			WHERE r.replay_lsn IS NOT NULL) AS n (name, replayed, backend_start, pid)
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_standbys() IS 'the standbys that follow the registry''s server, and how far each has replayed its log; none for whoever has not the privileges of pg_monitor';
+COMMENT ON FUNCTION uidgen_registry.registry_standbys() IS 'the standbys of this server, and how far each has replayed the log; no rows without the privileges of pg_monitor';
 
 -- Who takes over next is one that follows now, or has followed before: a standby that is cut off may be promoted as well.  So
 -- all count that followed.  On a later timeline of the same cluster this server is itself one of those that were noted before, and may
@@ -450,7 +451,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_log() IS 'how far the log of the server of a fleet''s registry is written, and how far as many standbys as have to know of a failover have replayed it';
+COMMENT ON FUNCTION uidgen_registry.registry_log() IS 'how far a fleet''s registry has written its log, and how far enough standbys for a failover have replayed it';
 
 -- So that after a failover it is known who is missing.  Names are only added, since a standby that is cut off is none that is gone;
 -- but once the standbys have confirmed a reign, all that can take over follow, and the names begin anew with these.  A row that somebody has
@@ -482,7 +483,7 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.note_standbys(boolean) IS 'writes down which standbys the registry has, if there are others than before; they begin anew where these have confirmed its reign';
+COMMENT ON FUNCTION uidgen_registry.note_standbys(boolean) IS 'notes new standbys of the registry; once standbys have confirmed its reign, the list begins anew';
 
 -- Whether the transaction goes on after this statement, as far as SQL can tell: it has written already, but not by calls of this
 -- statement for other rows, or begun a second ago.  (Not less: in the extended protocol its first message may have come before
@@ -625,8 +626,8 @@ BEGIN
 	IF free <= 0 THEN
 		RETURN NULL;
 	END IF;
-	-- The pick-th of the free ids, counted from 0, is pick plus the
-	-- number of used ids that have at most that many free ones below.
+	-- The pick-th free id, counted from 0, is pick plus the number of used ids that have at most `pick` free ids
+	-- below.
 	pick := floor(random() * free)::bigint;
 	RETURN pick + (SELECT count(*)
 		FROM (SELECT n.worker_id - (row_number() OVER (ORDER BY n.worker_id) - 1) AS free_below
@@ -657,11 +658,10 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.check_written(boolean) IS 'raises an error if a row was not written';
 
--- With the first row, registry notes that there is one (has_granted), and no function removes the last row but
--- end_registry(), which removes the layout as well.  Where all are gone, somebody or something has removed them: a crash,
--- of a table that was not logged.  A server that has been granted something by its local registry knows how far that
--- reached.  One that starts does not, nor does a fleet's registry know what all of its nodes have, and what was kept
--- from them.
+-- With the first row, registry notes that there is one (has_granted).  Only end_registry() removes the last row, and
+-- it removes the layout as well.  Where all are gone, somebody or something has removed them: a crash, of a table
+-- that was not logged.  A server that has been granted something by its local registry knows how far that reached.
+-- One that starts does not, nor does a fleet's registry know what all of its nodes have, and what was kept from them.
 CREATE FUNCTION uidgen_registry.check_rows(floor_tick bigint DEFAULT 0) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
@@ -686,7 +686,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.check_rows(bigint) IS 'where the registry has lost its rows, an error if the caller does not know what was granted, and otherwise another number';
+COMMENT ON FUNCTION uidgen_registry.check_rows(bigint) IS 'if the rows were lost: an error if the caller does not know what was granted, otherwise a new registry number';
 
 -- Before a row is inserted, since who locks both tables locks registry first.  So the first one of a fleet, and
 -- that one alone, keeps others from inserting theirs until it is committed.

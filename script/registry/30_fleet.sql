@@ -1,7 +1,7 @@
 --
 -- The registry of a fleet: one for many servers, its nodes, and for guests (46_guests.sql).
 --
--- A caller proves by a token that a row is its own, and proposes the token itself, so that it knows its row also after a
+-- A caller proves by a token that a row is its own.  It proposes the token itself, so it knows its row also after a
 -- call whose answer was lost.  The registry may go back: be restored, or fail over to a server that lost commits.
 -- Grants that the registry has lost may then be in use.  These rules keep grants apart all the same
 -- (docs/design/fleet.md).  test/t/random_fleets.pl plays them, and finds equal ids where one is left out.
@@ -73,7 +73,7 @@ BEGIN
 	RETURN result;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.begin_quarantine(boolean) IS 'writes down the history that the registry is in, and begins a quarantine; returns its last tick, or null if another call is about to do so';
+COMMENT ON FUNCTION uidgen_registry.begin_quarantine(boolean) IS 'notes the present history and begins a quarantine; returns its last tick, or null if another call is doing that';
 
 -- What all calls of nodes begin with, and those for segments in a local registry, too.
 CREATE FUNCTION uidgen_registry.begin_call() RETURNS void
@@ -124,11 +124,11 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.begin_call() IS 'raises an error where nothing can be written, and sets how this transaction waits and commits';
 
--- Whether another transaction that goes on has changed or locked a row, which now has this xmax.  Most
--- rows have none.  Where there is one, the lock is tried, and given back: an xmax may be that of a
--- subtransaction or of several, which are in no list of locks.  A transaction of the caller's own role may
--- be its last call, which was not answered and commits at any moment; so with by_other_role the answer is
--- false while another session of this role writes to the table.
+-- Whether another transaction that goes on has changed or locked a row, which now has this xmax.  Most rows have
+-- none.  If there is one, the lock is tried, and given back: an xmax may stand for a subtransaction or for several,
+-- which are in no list of locks.  A transaction of the caller's own role may be its last call, which was not answered
+-- and commits at any moment; so with by_other_role the answer is false while another session of this role writes to
+-- the table.
 CREATE FUNCTION uidgen_registry.is_locked(n uidgen_registry.worker_node, row_xmax xid, by_other_role boolean) RETURNS boolean
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -212,7 +212,7 @@ BEGIN
 	RETURN is_known AND is_written;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.judge_lengths(pg_lsn) IS 'whether all standbys know of the last change of max_lead or guest_lead, so that it counts; writes that down, or which position they have to replay';
+COMMENT ON FUNCTION uidgen_registry.judge_lengths(pg_lsn) IS 'whether all standbys know of the last change of max_lead or guest_lead; notes that, or what they have to replay';
 
 CREATE FUNCTION uidgen_registry.reach_of(l uidgen_registry.registry, worker integer) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -285,7 +285,7 @@ BEGIN
 	in_recovery := pg_is_in_recovery();
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.registry_identity() IS 'which registry of a fleet this database has, if any: its number, which tells it from others, the cluster and its timeline, and whether this server is a standby';
+COMMENT ON FUNCTION uidgen_registry.registry_identity() IS 'the fleet''s registry in this database, if any: its number, its cluster and timeline, and whether this is a standby';
 
 -- Read last, so that the node can bound by how much its own clock is off.
 CREATE FUNCTION uidgen_registry.end_node_call(not_after bigint) RETURNS bigint
@@ -325,8 +325,8 @@ COMMENT ON FUNCTION uidgen_registry.check_node_layout(uidgen_registry.registry, 
 -- last change counts as well, as it does in is_free(): by the same comparison, clock_slack
 -- earlier.
 --
--- IS NOT DISTINCT FROM uses no index.  So a plan that was made for a table of a few rows, and is kept, looks up an identity
--- by the index of identities, and not by the datacenter, which all rows may have.
+-- IS NOT DISTINCT FROM uses no index.  All rows may have one datacenter.  So a plan that was made for a table of a
+-- few rows, and is kept, still looks up an identity by the index of identities.
 CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	l uidgen_registry.registry,
 	clock timestamptz,
@@ -411,7 +411,7 @@ CREATE FUNCTION uidgen_registry.find_free_worker(
 	changed_before timestamptz,
 	reach bigint,
 	chooses boolean,				-- not only to know how many there are
-	for_guest boolean,				-- of the worker ids of guests, else of those of nodes
+	for_guest boolean,				-- of guests' worker ids, else of nodes'
 	OUT worker integer, OUT before uidgen_registry.worker_node,	-- its row then, if there is one
 	OUT free_workers bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp

@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.write_grant(uidgen_registry.worker_node, uidgen_registry.worker_node)
-	IS 'whether the row of a worker id, as it was chosen, is now that of a grant; false: another call has changed or made it meanwhile';
+	IS 'writes a grant into the chosen row of a worker id; false: another call has changed or made the row meanwhile';
 
 -- How lease() begins: at which moment all is judged, and which worker id the caller goes on with.  One call writes
 -- down that the registry went back; the others queue for it, and look again.
@@ -117,8 +117,8 @@ COMMENT ON FUNCTION uidgen_registry.begin_lease(text, text, bigint[], integer, b
 -- does not: the history goes on to tell all others.
 --
 -- Whoever locks registry does so before a row of worker_node, otherwise two calls could
--- wait for each other.  An UPDATE that has waited for a row in vain keeps it locked, so its
--- call ends instead of choosing again, for which it might have to queue.
+-- wait for each other.  An UPDATE that has waited for a row in vain keeps it locked.  So its call ends; to choose
+-- again it might have to queue.
 --
 -- Nodes call it; guests call guest_acquire() (46_guests.sql), which calls it as the owner.
 CREATE FUNCTION uidgen_registry.lease(
@@ -452,4 +452,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.node_import(integer, integer[], bigint[], bigint)
-	IS 'raises the ends of worker ids to those of a local registry, for the keeper of a server that changes to this one';
+	IS 'raises the ends of worker ids to their ends in a local registry, for a server that changes to this registry';

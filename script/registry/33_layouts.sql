@@ -220,7 +220,7 @@ BEGIN
 	max_worker := coalesce(2147483647 >> (31 - bits[array_position(fields, 'worker')]), 0);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.parse_layout(text) IS 'a layout, or a preset and what replaces its items: in canonical form, its fields, and its numbers as a registry keeps them';
+COMMENT ON FUNCTION uidgen_registry.parse_layout(text) IS 'a layout or preset, with items that replace the preset''s: canonical form, fields, and the numbers of a registry';
 
 -- Of what parse_layout() returns.
 CREATE FUNCTION uidgen_registry.check_generates(names text[], bits integer[]) RETURNS void

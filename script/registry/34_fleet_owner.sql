@@ -21,7 +21,7 @@ BEGIN
 		PERFORM uidgen_registry.raise_ends(l, datacenter, ARRAY[worker], ARRAY[until]);
 	ELSE
 		RAISE EXCEPTION 'timestamp is outside the layout: %', granted_until
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It begins at %s, and the last tick that can be granted is that of %s.',
+			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('It begins at %s, and the last tick that can be granted begins at %s.',
 								uidgen_registry.tick_time(0, l.unit, l.epoch), uidgen_registry.tick_time(l.max_tick - 1, l.unit, l.epoch)),
 				HINT = 'To keep a worker id for ever, use uidgen_registry.keep_worker().';
 	END IF;
@@ -76,7 +76,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.keep_worker(integer, integer)
-	IS 'grants a worker id to no node any more: for a server with a local registry, which may issue ids of it from the time on that is returned; null if it was kept before';
+	IS 'keeps a worker id from all nodes; a local registry may issue its ids from the returned time on; null: it was kept before';
 
 -- Settings of the database, of a role, or of both that keep nodes from being served.  Calls cannot lift them for
 -- themselves.  Some are refused by name when a call meets them; a time-out that is mostly long enough shows under
@@ -118,7 +118,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.warn_of_settings(oid) IS 'warns of settings of this database and a role, or with 0 of the database and the server, with which nodes cannot be served';
+COMMENT ON FUNCTION uidgen_registry.warn_of_settings(oid) IS 'warns of settings of a role in this database (0: of the database and server) under which nodes cannot be served';
 
 -- As settings have it: milliseconds, unless there is a unit.  0 is no limit.
 CREATE FUNCTION uidgen_registry.is_short(length text) RETURNS boolean
@@ -140,8 +140,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.refuse_sharing() IS 'raises the error that the registry is in use already';
 
--- Make the registry that of a fleet.  It is decided before the first grant and for good, since
--- a keeper of one mode would not keep the other's rules.
+-- Make the registry a fleet's.  That is decided before the first grant and for good, since a keeper of one mode would
+-- not keep the other's rules.
 CREATE FUNCTION uidgen_registry.share_registry(
 	layout_text text DEFAULT NULL,
 	max_lead interval DEFAULT '4 minutes',
@@ -191,10 +191,10 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.share_registry(text, interval, interval, integer, interval, boolean)
-	IS 'makes this registry that of a fleet, for good, with the layout of all its nodes: one that is named, or that of this server''s setting; with new_fleet nothing was ever granted under it, so nobody waits';
+	IS 'makes this a fleet''s registry, for good, with this layout or the setting''s; new_fleet: nothing was granted, no wait';
 
--- What the owner locks may be locked by a node's transaction that does not end.  Its session is ended: that
--- of the oldest transaction that uses the table, and does not wait itself.  (A row's xmax may be that of a
+-- A node's transaction that does not end may have locked what the owner locks.  Its session is ended: the session
+-- whose transaction is the oldest that uses the table, and does not wait itself.  (A row's xmax may stand for a
 -- subtransaction, which is in no list of locks.)  Whoever has the owner's rights is waited for.
 CREATE FUNCTION uidgen_registry.end_holder(held regclass) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -264,10 +264,10 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.lock_for_owner(text, text) IS 'locks registry, or the row of a segment, or of a role of guests, for its owner, and ends the sessions of nodes and guests that keep it locked';
+COMMENT ON FUNCTION uidgen_registry.lock_for_owner(text, text) IS 'locks registry, a segment''s row or a guest role''s row for the owner; ends sessions of nodes and guests in the way';
 
--- For change_registry(), which has locked registry.  R4 and R5: a quarantine that has begun is for grants by lengths that this registry may not
--- have been told before, and each later one is for those that were granted by a longer length.
+-- For change_registry(), which has locked registry.  R4 and R5: a quarantine that has begun is for grants by lengths
+-- that this registry may not have known.  Each later quarantine is for grants by a longer length.
 CREATE FUNCTION uidgen_registry.change_lengths(max_lead interval, clock_slack interval, guest_lead interval) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
@@ -374,7 +374,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.change_registry(interval, interval, boolean, integer, interval, integer)
-	IS 'changes max_lead, clock_slack, segments_confirmed, confirming_standbys, guest_lead and first_guest of a fleet''s registry; null leaves a value as it is';
+	IS 'changes the lengths, the rules for segments and the first worker id for guests of a fleet''s registry; null: as it is';
 
 -- A fleet's registry refuses all calls from then on, and keeps its rows, so that nobody takes it for a new one.  A local
 -- one begins anew with the next grant.
@@ -410,7 +410,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(NOT EXISTS (SELECT FROM uidgen_registry.registry));
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry: that of a fleet refuses all calls from then on, and returns what to run in the registry that takes its place; a local one begins anew, and knows nothing of what it has granted';
+COMMENT ON FUNCTION uidgen_registry.end_registry() IS 'ends the registry. A fleet''s refuses all calls, and returns what to run in its successor; a local one begins anew';
 
 -- Guests refuse another registry and tell it nothing, so nobody can know which of them have grants that were lost: theirs ends by itself.
 CREATE FUNCTION uidgen_registry.end_quarantine(guests boolean DEFAULT false) RETURNS void
@@ -441,13 +441,13 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.end_quarantine(boolean) IS 'lets nodes, or with true guests as well, begin at once: only if no grant can be lost, as after a planned restart of the registry';
+COMMENT ON FUNCTION uidgen_registry.end_quarantine(boolean) IS 'lets nodes, and with true also guests, begin at once: only if no grant can be lost, as after a planned restart';
 
 -- A node uses no answer of an earlier timeline than it has seen.  A backup that was made before some
--- failovers, or the former primary, has such a one.  This is the owner's word that it is the
--- registry all the same: nodes are told a timeline above all that any server can have told them,
--- also if the same backup is restored twice, and it begins with a quarantine.  Numbers of segments
--- that it has lost nobody knows but the servers that have them, so each segment is stopped.
+-- failovers, or the former primary, has such a one.  This is the owner's word that it is the registry all the same.
+-- Nodes are told a timeline above all that any server can have told them, also if the same backup is restored twice.
+-- It begins with a quarantine.  Numbers of segments that it has lost nobody knows but the servers that have them, so
+-- each segment is stopped.
 CREATE FUNCTION uidgen_registry.take_over_registry() RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
 AS $$
@@ -481,7 +481,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.take_over_registry()
-	IS 'lets the registry on this server be the one that counts from here on, as after a restored backup: nodes take it as later than what they have seen, and its segments are stopped until raise_segment(); returns the timeline that nodes are told';
+	IS 'makes the registry here the one that counts, as after a restore; stops its segments. Returns the timeline for nodes';
 
 CREATE VIEW uidgen_registry.fleet AS
 SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
@@ -492,13 +492,13 @@ SELECT n.datacenter_id, n.worker_id, n.host_name, n.port, n.identity,
 	n.launch_date AS since, n.modified AS last_call, t.until, n.guest
 FROM uidgen_registry.registry AS l, uidgen_registry.worker_node AS n,
 	LATERAL (SELECT to_timestamp((least((n.granted_until::numeric + 1::numeric) * l.unit::numeric + l.epoch::numeric, 9200000000000000000::numeric) / 1000000::numeric)::double precision)) AS t (until);
-COMMENT ON VIEW uidgen_registry.fleet IS 'the holders of worker ids: who and where, since when and until when, and whether the grant is running, ended, released or kept from all nodes';
+COMMENT ON VIEW uidgen_registry.fleet IS 'the holders of worker ids: who, where, since when, until when, and the state of their grants';
 COMMENT ON COLUMN uidgen_registry.fleet.datacenter_id IS 'the datacenter in the ids';
 COMMENT ON COLUMN uidgen_registry.fleet.worker_id IS 'the worker id in the ids';
 COMMENT ON COLUMN uidgen_registry.fleet.host_name IS 'the host of the last holder';
 COMMENT ON COLUMN uidgen_registry.fleet.port IS 'the port of the last holder';
 COMMENT ON COLUMN uidgen_registry.fleet.identity IS 'of the last holder: system identifier, timeline, inode of the control file, its time of birth, hash of the machine id';
-COMMENT ON COLUMN uidgen_registry.fleet.state IS 'running; ended: its grant is over; released: it was handed back, or freed; kept: it is granted to nobody any more, by keep_worker() or reserve_backfill()';
+COMMENT ON COLUMN uidgen_registry.fleet.state IS 'running; ended: the grant is over; released: handed back or freed; kept: by keep_worker() or reserve_backfill()';
 COMMENT ON COLUMN uidgen_registry.fleet.since IS 'the day on which the worker id was last acquired';
 COMMENT ON COLUMN uidgen_registry.fleet.last_call IS 'when it was last acquired, renewed or released';
 COMMENT ON COLUMN uidgen_registry.fleet.until IS 'the end of its grant';

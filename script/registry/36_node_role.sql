@@ -60,16 +60,16 @@ BEGIN
 			RAISE NOTICE 'revoked from PUBLIC: %', spare.what;
 		ELSE
 			RAISE WARNING 'PUBLIC keeps rights with which a role can fill the disk of the registry'
-				USING DETAIL = format('They are those of role %s to take away.', spare.owner::regrole),
+				USING DETAIL = format('Only role %s can take them away.', spare.owner::regrole),
 					HINT = format('If you can have that role do so: %s;', spare.statement);
 		END IF;
 	END LOOP;
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.revoke_public()
-	IS 'takes from PUBLIC what lets any role fill the disk of the registry: temporary tables and large objects in this database, and what else no node needs; warns of what its caller may not take away';
+	IS 'takes from PUBLIC what can fill the registry''s disk and what no node needs; warns of what the caller cannot take away';
 
--- Refuse a role that is no node, or that may do more here than a node needs and than the caller has to leave to it.
+-- Refuse a role that is no node, or that may do more here than a node needs, if the caller can take that away.
 CREATE FUNCTION uidgen_registry.check_node_role(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -133,8 +133,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.limit_temporary_files(regrole) IS 'sets temp_file_limit for a node''s role, unless that has one, or warns where its caller may not';
 
--- Rights that PUBLIC has in other databases are for others to use, and pg_hba.conf, which may keep nodes out of these, is not for
--- everybody to read.  So the owner is told once.
+-- In other databases somebody may need PUBLIC's rights.  pg_hba.conf may keep nodes out of these databases, but not
+-- everybody may read it.  So the owner is told once.
 CREATE FUNCTION uidgen_registry.notice_databases() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -168,7 +168,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.grant_calls(regrole, text)
-	IS 'lets a role make these calls, and what it needs for that; takes from PUBLIC what lets any role fill the registry''s disk, and refuses a role that has such rights by itself';
+	IS 'grants a role these calls and what they need; takes from PUBLIC what can fill the disk; refuses a role that can';
 
 CREATE FUNCTION uidgen_registry.revoke_calls(role regrole, functions text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -198,7 +198,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.grant_node(regrole)
-	IS 'lets a role be a node of the fleet: it may make the calls of a keeper; takes from PUBLIC what lets any role fill the registry''s disk, and refuses a role that has such rights by itself';
+	IS 'lets a role be a node; takes from PUBLIC what can fill the registry''s disk; refuses a role that has such rights';
 
 CREATE FUNCTION uidgen_registry.revoke_node(node regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp

@@ -61,14 +61,14 @@ CREATE TABLE uidgen_registry.segment (
 	CONSTRAINT failover_gap_is_not_negative CHECK (failover_gap >= 0)
 ) WITH (fillfactor = 20);	-- room for the fetches' row versions (HOT)
 
-COMMENT ON TABLE uidgen_registry.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; change_segment() changes the steps, max_value, failover_gap and description';
+COMMENT ON TABLE uidgen_registry.segment IS 'named counters, of which servers fetch ranges: never dumped, never replicated; see change_segment()';
 COMMENT ON COLUMN uidgen_registry.segment.name IS 'up to 63 bytes of UTF-8';
 COMMENT ON COLUMN uidgen_registry.segment.last_value IS 'the last number that was given out to a server; not the next one, which the largest bigint does not have';
 COMMENT ON COLUMN uidgen_registry.segment.step IS 'how many numbers a server fetches at first; later as many as last for a while';
 COMMENT ON COLUMN uidgen_registry.segment.min_step IS 'the least that is fetched at a time';
 COMMENT ON COLUMN uidgen_registry.segment.max_step IS 'the most that is fetched at a time';
 COMMENT ON COLUMN uidgen_registry.segment.max_value IS 'the last number that can be given out';
-COMMENT ON COLUMN uidgen_registry.segment.failover_gap IS 'how many numbers are left out once when the registry has failed over or was restored, so that none comes twice: at least as many as it can have lost; 0: it loses nothing, as it has a synchronous standby';
+COMMENT ON COLUMN uidgen_registry.segment.failover_gap IS 'numbers to skip after a failover or restore, at least as many as can be lost; 0: a synchronous standby keeps all';
 COMMENT ON COLUMN uidgen_registry.segment.version IS 'a random number, another one with each change of last_value';
 COMMENT ON COLUMN uidgen_registry.segment.incarnation IS 'a random number, another one when the numbers begin anew: servers then throw away what they have fetched';
 COMMENT ON COLUMN uidgen_registry.segment.run_start IS 'the first number of what was fetched last by one server, with no other between: it may hand that back; null: nothing';
@@ -79,18 +79,18 @@ COMMENT ON COLUMN uidgen_registry.segment.dropped IS 'whether it was dropped: th
 COMMENT ON COLUMN uidgen_registry.segment.description IS 'for people';
 COMMENT ON COLUMN uidgen_registry.segment.created IS 'when the segment was created, or began anew';
 COMMENT ON COLUMN uidgen_registry.segment.modified IS 'when last_value was last changed, or the segment created or dropped; does not go back when the clock is set back';
-COMMENT ON COLUMN uidgen_registry.segment.reigns IS 'random numbers of the last 32 reigns, the present one last: one for each history of the registry, each start of the server of a fleet''s, and each raise_segment(); even where numbers were left out by itself';
+COMMENT ON COLUMN uidgen_registry.segment.reigns IS 'random numbers of the last 32 reigns, the present one last; an even number: the reign began by leaving out a gap';
 COMMENT ON COLUMN uidgen_registry.segment.reign_ends IS 'of each former reign: the last number that was given out up to its end';
 COMMENT ON COLUMN uidgen_registry.segment.reign_begins IS 'of each former reign: the number after which the next one began; what lies between was left out';
-COMMENT ON COLUMN uidgen_registry.segment.reign_floor IS 'up to here it does not matter in which reign a number was given out: the owner has raised the segment above it, or it was too long ago';
-COMMENT ON COLUMN uidgen_registry.segment.began_above IS 'the number after which it began, or beyond which its owner has raised it: if a server had a higher one elsewhere under this name, the segment is stopped; null: its numbers begin anew (restart), whatever servers had before';
+COMMENT ON COLUMN uidgen_registry.segment.reign_floor IS 'up to here the reign of a number does not matter: raise_segment() went beyond it, or it was too long ago';
+COMMENT ON COLUMN uidgen_registry.segment.began_above IS 'its numbers began, or were raised, above this; a server''s higher number stops it; null: it began anew (restart)';
 COMMENT ON COLUMN uidgen_registry.segment.started IS 'when the registry''s server had started then; of a local registry, when the segment was created';
 COMMENT ON COLUMN uidgen_registry.segment.restored IS 'the base backup that it had been started from, if any, and when the database was made';
-COMMENT ON COLUMN uidgen_registry.segment.stopped IS 'why nobody is given numbers until the owner calls raise_segment(): some may have been given out twice; null: it is not stopped';
+COMMENT ON COLUMN uidgen_registry.segment.stopped IS 'why it gives out nothing until raise_segment(): some numbers may have come twice; null: it is not stopped';
 COMMENT ON COLUMN uidgen_registry.segment.stopped_since IS 'when it was stopped';
 COMMENT ON COLUMN uidgen_registry.segment.evidence IS 'the highest number that a server was given, as far as servers have told since it was stopped';
 COMMENT ON COLUMN uidgen_registry.segment.rate IS 'numbers a second that all servers together were given when last_value was last changed, as a mean over about a minute';
-COMMENT ON COLUMN uidgen_registry.segment.unconfirmed IS 'with segments_confirmed, after a failover: numbers are given out once enough standbys have replayed the log up to here; 0/0: that is not known yet; null: they are given out';
+COMMENT ON COLUMN uidgen_registry.segment.unconfirmed IS 'with segments_confirmed, after a failover: standbys must replay the log up to here first; 0/0: not known; null: no wait';
 
 -- The guards of the registry's tables, of which this is the last.
 DO $$
@@ -105,9 +105,9 @@ BEGIN
 END
 $$;
 
--- The row when another reign has begun, whose numbers lie above `base`.  Nothing is written.  The
--- number of a reign is positive, and odd if it goes on where the one before ended, or where the
--- owner said: then what is given in it is covered by the gap like that of the one before.
+-- The row when another reign has begun, whose numbers lie above `base`.  Nothing is written.  The number of a reign
+-- is positive, and odd if it goes on where the last reign ended, or where the owner said: then the gap covers its
+-- numbers like the last reign's.
 CREATE FUNCTION uidgen_registry.begin_reign(s uidgen_registry.segment, base bigint, goes_on boolean) RETURNS uidgen_registry.segment
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
@@ -164,10 +164,9 @@ COMMENT ON FUNCTION uidgen_registry.write_segment(uidgen_registry.segment) IS 'w
 -- S2, S5.  A node was told of numbers up to `highest`, by a row that had this course: its reigns, and
 -- between each two the number up to which the first one had given; none: it does not say which.  The last reign
 -- that this row has, too, is where the two parted.  A server's start or the owner's word may have
--- been lost with what was given since; another history is not.  Is that as the row has it ('known'), were numbers lost of which those that can be
--- lost are still to be left out ('lost'), or were more lost ('too many'), some of which others were
--- given since ('given')?  Or has the registry gone on elsewhere, under a reign that this row never
--- had ('unknown')?
+-- been lost with what was given since; another history is not.  'known': the row says so, too.  'lost': numbers were
+-- lost, and the gap is still to be left out.  'too many': more were lost than the gap has.  'given': others were
+-- given some of these since.  'unknown': the registry has gone on elsewhere, under a reign that this row never had.
 CREATE FUNCTION uidgen_registry.judge_evidence(s uidgen_registry.segment, known_course bigint[], highest bigint, jumped boolean) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -215,7 +214,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.judge_evidence(uidgen_registry.segment, bigint[], bigint, boolean)
-	IS 'whether the row of a segment explains the highest number that a server was told, by a row of which course: known, lost, too many, given or unknown';
+	IS 'whether a segment''s row explains the highest number a server had, and its reigns: known, lost, too many, given, unknown';
 
 -- How long failover_gap covers what all servers together are given, at a time; null where there is no gap, or
 -- almost nothing was given in the last minutes.
@@ -311,7 +310,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.create_segment(text, bigint, bigint, bigint, text, boolean)
-	IS 'creates a segment; one that was dropped goes on above its numbers, or with restart := true begins anew, while servers may still hold numbers of before until they ask the next time';
+	IS 'creates a segment; a dropped one goes on above its numbers, or with restart begins anew while servers may hold old ones';
 
 CREATE FUNCTION uidgen_registry.explain_no_segment(name text) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
@@ -426,7 +425,7 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.raise_segment(text, bigint)
-	IS 'lets what servers fetch from now on lie above a number, as after an import, or where the segment is stopped: beyond all that any server was given; what they have fetched they still give out; returns the number that is gone beyond';
+	IS 'servers fetch above this number from now on, or above all given ones if it was stopped; returns the number gone beyond';
 
 -- What end_registry() of another registry says of a segment.  One of this name that is here goes on above both.
 CREATE FUNCTION uidgen_registry.import_segment(segment jsonb) RETURNS void

@@ -8,10 +8,10 @@ CREATE FUNCTION uidgen_registry.registry_number(l uidgen_registry.registry) RETU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN l.shared THEN (l.id | (-9223372036854775808)::bigint)::text || '/0'
 	ELSE (l.id & 9223372036854775807::bigint)::text || '/' || l.database::text END;
-COMMENT ON FUNCTION uidgen_registry.registry_number(uidgen_registry.registry) IS 'what tells a registry from others, as a reservation has it: its number, negative if it is shared, and its database, which counts if it is local';
+COMMENT ON FUNCTION uidgen_registry.registry_number(uidgen_registry.registry) IS 'what a reservation knows a registry by: its number, negative for a fleet''s, and its database, which counts if local';
 
--- The registry, for a reservation.  A worker id that was granted and lost would seem to be free, so the registry of a
--- fleet reserves nothing before its nodes have had the time to claim what they hold.
+-- The registry, for a reservation.  A worker id that was granted and lost would seem to be free.  So a fleet's
+-- registry reserves nothing before its nodes have had the time to claim what they hold.
 CREATE FUNCTION uidgen_registry.begin_reservation() RETURNS uidgen_registry.registry
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -77,7 +77,7 @@ BEGIN
 				HINT = format('Choose one that no server has, or will have: SELECT uidgen_registry.reserve_backfill(%L, worker => 1000).', home);
 	END IF;
 	-- The row alone is locked until the transaction ends, so that grants go on, which may write another row meanwhile.
-	-- Its end is that of the layout, which no grant has: so no server is granted this worker id any more.
+	-- It ends where the layout does, as no grant does: so no server is granted this worker id any more.
 	clock := uidgen_registry.registry_clock();
 	FOR i IN 1 .. 10 LOOP
 		chosen := coalesce(worker, uidgen_registry.never_used_worker(l, dc, locked));
@@ -104,4 +104,4 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_registry.reserve_backfill(text, integer, integer)
-	IS 'reserves a worker id that was never granted, and never will be, for uid_backfill() in the database that uidgen.backfill_home() has named; returns what uidgen.accept_backfill() has to be given there';
+	IS 'reserves a worker id for uid_backfill() in the database named by uidgen.backfill_home(); for uidgen.accept_backfill()';

@@ -8,9 +8,9 @@
 --	  after its end;
 --	- worker ids from registry.first_guest on are for guests alone, and the others for nodes, so neither is judged by the
 --	  other's lengths;
---	- a guest is less trusted than a server.  It claims rows of its own role only, has no more of them at a time than
---	  grant_guest() allows, and what it says is no evidence that the registry went back: with that, R5 would let it
---	  keep all others waiting.
+--	- a guest is less trusted than a server.  It claims rows of its own role only, and has no more at a time than
+--	  grant_guest() allows.  What it says is no evidence that the registry went back: otherwise R5 would let it keep
+--	  all others waiting.
 --
 -- docs/protocol.md says what a guest has to do.  A length of time in a call would be one more thing that clients can have wrong, so
 -- the registry decides them: a grant is half of guest_lead.
@@ -88,7 +88,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.set_first_guest(integer) IS 'makes worker ids from this one on those of guests, or raises an error if one that would change sides is in use';
+COMMENT ON FUNCTION uidgen_registry.set_first_guest(integer) IS 'gives guests the worker ids from this one on, or raises an error if a worker id that would change sides is in use';
 
 CREATE FUNCTION uidgen_registry.check_guest(l uidgen_registry.registry) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
@@ -106,8 +106,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_registry.check_guest(uidgen_registry.registry) IS 'raises an error if the role of the session is no guest, or the registry has no worker ids for guests';
 
--- The calls of guests: those of nodes, with a guest's lengths, worker ids and bound.  Rights to call are what tells the two
--- kinds of roles apart, so each kind has functions of its own.
+-- The calls of guests: like the nodes' calls, with a guest's lengths, worker ids and bound.  Rights to call tell the
+-- two kinds of roles apart, so each kind has functions of its own.
 CREATE FUNCTION uidgen_registry.guest_acquire(
 	holder text,					-- who the guest is, for people, with a random part, so that no two are called the same
 	new_token bigint,				-- random
@@ -185,7 +185,7 @@ BEGIN
 	PERFORM uidgen_registry.check_written(FOUND);
 END
 $$;
-COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer) IS 'lets programs that log in with a role be guests, which have at most so many worker ids at a time; as strict as grant_node()';
+COMMENT ON FUNCTION uidgen_registry.grant_guest(regrole, integer) IS 'lets programs that log in with a role be guests, with at most this many worker ids at a time; as strict as grant_node()';
 
 CREATE FUNCTION uidgen_registry.revoke_guest(role regrole) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, uidgen_registry, pg_temp
@@ -222,7 +222,7 @@ FROM (SELECT b.ended_before, b.changed_before, uidgen_registry.tick_at(c.clock, 
 	CROSS JOIN uidgen_registry.guest_role AS g
 	LEFT JOIN uidgen_registry.worker_node AS n ON n.guest = g.name
 GROUP BY g.name, g.max_workers;
-COMMENT ON VIEW uidgen_registry.guests IS 'the roles that may be guests: how many worker ids each may have, how many of its guests hold a grant, and how many worker ids count against the bound';
+COMMENT ON VIEW uidgen_registry.guests IS 'the roles of guests: how many worker ids each may have, how many hold a grant, and how many count against the bound';
 COMMENT ON COLUMN uidgen_registry.guests.role IS 'the role with which guests log in';
 COMMENT ON COLUMN uidgen_registry.guests.max_workers IS 'how many worker ids all guests of this role may have at a time';
 COMMENT ON COLUMN uidgen_registry.guests.running IS 'guests that hold a grant now';

@@ -42,12 +42,12 @@ FROM (SELECT r.max_tick, r.max_worker, r.first_guest, r.unit, r.epoch, r.quarant
 					AND (l.begins OR NOT EXISTS (SELECT FROM uidgen_registry.worker_node AS n
 						WHERE n.called_by = k.rolname AND n.token IS NOT NULL AND uidgen_registry.tick_at(n.modified, l.unit, l.epoch) > l.quarantine_until - uidgen_registry.ticks_in(l.longest, l.unit)))
 				ORDER BY 1) END) AS w (roles_without_grant);
-COMMENT ON VIEW uidgen_registry.status IS 'a fleet''s registry, one row for each datacenter that was granted worker ids, or one of datacenter 0: how many nodes hold a grant, how many worker ids are free, until when it is in quarantine, what VACUUM has to remove from uidgen_registry.worker_node; and of all segments, how many are stopped, and how long the failover_gap of that one lasts where it is shortest';
+COMMENT ON VIEW uidgen_registry.status IS 'for monitoring: a row for each datacenter of a fleet''s registry, or for datacenter 0 if nothing was granted';
 COMMENT ON COLUMN uidgen_registry.status.datacenter_id IS 'the datacenter field of the ids; 0 if the layout has none';
 COMMENT ON COLUMN uidgen_registry.status.running IS 'nodes that hold a grant now';
 COMMENT ON COLUMN uidgen_registry.status.free_worker_ids IS 'worker ids that a new node could take now';
 COMMENT ON COLUMN uidgen_registry.status.quarantine_until IS 'until when the registry is in quarantine; null if it is not';
 COMMENT ON COLUMN uidgen_registry.status.dead_rows IS 'versions of rows that VACUUM has not removed yet';
 COMMENT ON COLUMN uidgen_registry.status.stopped_segments IS 'segments that are stopped';
-COMMENT ON COLUMN uidgen_registry.status.gap_lasts IS 'for how long failover_gap covers what is given out now, of the segment where that is shortest; null: no segment has a gap, or none is drawn from';
-COMMENT ON COLUMN uidgen_registry.status.roles_without_grant IS 'in a quarantine: the roles of nodes and guests of which nobody was granted anything since it began: they have not called since, or wait; null: it is in none';
+COMMENT ON COLUMN uidgen_registry.status.gap_lasts IS 'how long failover_gap covers the present demand, for the segment where that is shortest; null: no gap, or no demand';
+COMMENT ON COLUMN uidgen_registry.status.roles_without_grant IS 'in a quarantine: roles of nodes and guests without a grant since it began; they have not called, or wait; else null';

@@ -185,7 +185,7 @@ DECLARE
 	version CONSTANT bigint := first >> 12 & 15;
 	expected CONSTANT integer := uidgen.check_bits(first >> 16 & uidgen.lowest_bits(48), result);
 	detail CONSTANT text := CASE
-		WHEN (second >> 62 & 3) <> 2 THEN 'Its variant is not that of RFC 9562.'
+		WHEN (second >> 62 & 3) <> 2 THEN 'Its variant is not RFC 9562''s.'
 		WHEN version <> 7 THEN format('Its version is %s; uuids of ids have version 7.', version)
 		WHEN (second & 1023) <> expected THEN format('Its check bits are %s; its time and id give %s.', second & 1023, expected) END;
 BEGIN

@@ -2,11 +2,10 @@
 -- The schema of what operators use, and of all that the library looks up.
 --
 
--- What is parsed while this script runs (function bodies that begin with RETURN or BEGIN
--- ATOMIC, views, constraints, DO blocks) is bound to what this search path finds, for good,
--- and a superuser may run it.  In another schema anybody may have put an operator or a
--- function that fits better than pg_catalog's.  So there is no such schema in the path, and
--- what goes to the schema given at CREATE EXTENSION is named in full.
+-- This search path finds, for good, what the script names in views, constraints, DO blocks, and function bodies that
+-- begin with RETURN or BEGIN ATOMIC.  A superuser may run these.  In another schema anybody may have put an operator
+-- or a function that fits better than pg_catalog's.  So there is no such schema in the path, and what goes to the
+-- schema given at CREATE EXTENSION is named in full.
 SET LOCAL search_path = pg_catalog, pg_temp;
 
 -- Whoever makes a trusted extension may name any schema.

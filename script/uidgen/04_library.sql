@@ -19,4 +19,4 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; that of the extension is in pg_extension';
+COMMENT ON FUNCTION uidgen.library_version() IS 'version of the library that the server has loaded; the extension''s version is in pg_extension';

@@ -27,7 +27,7 @@ COMMENT ON FUNCTION @extschema@.uid_min(timestamptz) IS 'smallest id of the tick
 
 CREATE FUNCTION @extschema@.uid_min("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_min' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_min(timestamptz, text) IS 'smallest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_min(timestamptz, text) IS 'smallest id of a time''s tick, under a layout or preset; if the layout has no such tick, its smallest or largest id';
 
 CREATE FUNCTION @extschema@.uid_max("timestamp" timestamptz) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max' LANGUAGE C STABLE STRICT PARALLEL SAFE;
@@ -35,7 +35,7 @@ COMMENT ON FUNCTION @extschema@.uid_max(timestamptz) IS 'largest id of the tick 
 
 CREATE FUNCTION @extschema@.uid_max("timestamp" timestamptz, layout text) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_max' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
+COMMENT ON FUNCTION @extschema@.uid_max(timestamptz, text) IS 'largest id of a time''s tick, under a layout or preset; if the layout has no such tick, its smallest or largest id';
 
 -- Not strict: a field that the layout lacks is passed as null, as uid_parse() returns it.
 CREATE FUNCTION @extschema@.uid_make("timestamp" timestamptz, worker integer, sequence integer,

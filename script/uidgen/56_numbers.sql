@@ -30,7 +30,7 @@ COMMENT ON FUNCTION uidgen.list_segments() IS 'the segments that this server has
 CREATE VIEW uidgen.segment_status AS SELECT * FROM uidgen.list_segments();
 COMMENT ON VIEW uidgen.segment_status IS 'the segments that this server has drawn numbers of since it started';
 COMMENT ON COLUMN uidgen.segment_status.name IS 'the segment';
-COMMENT ON COLUMN uidgen.segment_status.state IS 'ready; idle: nothing is in memory, and the next call fetches; failing: the last attempt to fetch failed; last numbers: the registry has no more than what is in memory; used up; no such segment';
+COMMENT ON COLUMN uidgen.segment_status.state IS 'ready; idle: the next call fetches; failing: the last fetch failed; last numbers: no more left; used up; no such segment';
 COMMENT ON COLUMN uidgen.segment_status.numbers_left IS 'numbers in memory';
 COMMENT ON COLUMN uidgen.segment_status.lasts IS 'how long they last at the present rate';
 COMMENT ON COLUMN uidgen.segment_status.rate IS 'numbers a second, since the last range was fetched';
@@ -41,7 +41,7 @@ COMMENT ON COLUMN uidgen.segment_status.drawn IS 'numbers that calls have return
 COMMENT ON COLUMN uidgen.segment_status.skipped IS 'numbers that calls have passed over, mostly because a block was longer than the rest of a range';
 COMMENT ON COLUMN uidgen.segment_status.returned IS 'numbers that were handed back to the registry';
 COMMENT ON COLUMN uidgen.segment_status.lost IS 'numbers that were thrown away: the registry was changed, the segment began anew, or they could not be handed back';
-COMMENT ON COLUMN uidgen.segment_status.waits IS 'calls that had to wait for numbers. The first call does; if the count goes on growing, the segment''s step or max_step is too small';
+COMMENT ON COLUMN uidgen.segment_status.waits IS 'calls that waited for numbers. The first call does; if the count goes on growing, raise the segment''s step or max_step';
 COMMENT ON COLUMN uidgen.segment_status.failures IS 'attempts to fetch that failed';
 COMMENT ON COLUMN uidgen.segment_status.last_error IS 'why the last attempt failed; null if it did not';
-COMMENT ON COLUMN uidgen.segment_status.gap_lasts IS 'how long failover_gap covers what all servers together were given per second, when this one last fetched; null: no gap, or not known. A failover must not lose the commits of a longer time';
+COMMENT ON COLUMN uidgen.segment_status.gap_lasts IS 'how long failover_gap covers what all servers fetch: a failover must not lose more time; null: no gap, or not known';

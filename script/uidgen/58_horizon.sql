@@ -10,13 +10,13 @@ COMMENT ON FUNCTION uidgen.uid_horizon_support(internal) IS 'planner support fun
 CREATE FUNCTION @extschema@.uid_horizon() RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED
 SUPPORT uidgen.uid_horizon_support;
-COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one that was drawn in the transaction that stores it, in this database, is visible to the statement or will never be stored; null: nothing can be said yet';
+COMMENT ON FUNCTION @extschema@.uid_horizon() IS 'each id up to this one is visible, if the transaction that drew it in this database ever stores it; null: not known yet';
 
--- Called for each column, as (uid_horizon_lsn()).* has it, it still says what holds: the horizon is that of the
--- snapshot, and the position is no earlier than it.
+-- Called for each column, as (uid_horizon_lsn()).* has it, it still says what holds: the horizon is the snapshot's,
+-- and the position is no earlier than the horizon.
 CREATE FUNCTION @extschema@.uid_horizon_lsn(OUT horizon bigint, OUT lsn pg_lsn)
 AS 'MODULE_PATHNAME', 'uidgen_horizon_and_lsn' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_horizon_lsn() IS 'uid_horizon(), and the position in the WAL up to which a standby has to have replayed before it shows all up to there; both null: nothing can be said yet';
+COMMENT ON FUNCTION @extschema@.uid_horizon_lsn() IS 'uid_horizon(), and the WAL position that a standby must have replayed to show all ids up to it; both null: not known yet';
 
 CREATE FUNCTION @extschema@.uid_hold(id bigint) RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_hold_id' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
@@ -24,7 +24,7 @@ COMMENT ON FUNCTION @extschema@.uid_hold(bigint) IS 'the id, which was drawn bef
 
 CREATE FUNCTION @extschema@.uid_hold_row() RETURNS trigger
 AS 'MODULE_PATHNAME', 'uidgen_hold_row' LANGUAGE C VOLATILE PARALLEL RESTRICTED;
-COMMENT ON FUNCTION @extschema@.uid_hold_row() IS 'trigger BEFORE INSERT OR UPDATE for each row: what is given for the column that is its argument is held like by uid_hold(), and null becomes a new id';
+COMMENT ON FUNCTION @extschema@.uid_hold_row() IS 'trigger BEFORE INSERT OR UPDATE for each row: holds the id in the named column as uid_hold() does; null gets a new id';
 
 CREATE FUNCTION uidgen.list_horizon_holders(OUT pid integer, OUT database oid, OUT since timestamptz, OUT id bigint, OUT xid xid)
 RETURNS SETOF record

@@ -15,12 +15,12 @@ COMMENT ON FUNCTION @extschema@.uid_layout(text) IS 'the fields of a layout or p
 CREATE FUNCTION @extschema@.uid_layout_info(OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint, OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info' LANGUAGE C STABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_layout_info() IS 'what the server''s layout has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
+COMMENT ON FUNCTION @extschema@.uid_layout_info() IS 'what the server''s layout has room for; ids_per_second is a worker''s. Raise uidgen.max_burst to load faster for a while';
 
 CREATE FUNCTION @extschema@.uid_layout_info(layout text, OUT layout text, OUT bits integer, OUT unit interval,
 	OUT epoch timestamptz, OUT expires_at timestamptz, OUT workers bigint, OUT ids_per_second bigint, OUT fits_in_53_bits boolean)
 AS 'MODULE_PATHNAME', 'uidgen_layout_info' LANGUAGE C IMMUTABLE STRICT PARALLEL SAFE;
-COMMENT ON FUNCTION @extschema@.uid_layout_info(text) IS 'what a layout or preset has room for: ids_per_second is for each worker; a bulk load is slowed to that rate once its ids are uidgen.max_burst ahead of the clock, so raise that setting while loading';
+COMMENT ON FUNCTION @extschema@.uid_layout_info(text) IS 'what a layout or preset has room for; ids_per_second is a worker''s. Raise uidgen.max_burst to load faster for a while';
 
 CREATE FUNCTION uidgen.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint,
 	OUT epoch bigint, OUT max_tick bigint, OUT max_datacenter integer, OUT max_worker integer)

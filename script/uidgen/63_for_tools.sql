@@ -1,13 +1,13 @@
 --
--- What the extension uidgen_tools calls.  Nobody but a superuser can create in this schema, and its name stays, so
--- that these are what they are meant to be whoever owns the database, or the schema that the uid_* functions are in.
+-- What the extension uidgen_tools calls.  Nobody but a superuser can create in this schema, and its name stays.  So
+-- nobody can put other functions in their place, whoever owns the database or the schema of the uid_* functions.
 --
 
 -- Not for a superuser who has become another role.  For others as PostgreSQL's own maintenance: nothing that is called inside can become another
 -- role, leave a setting behind, or put something off until later.
 CREATE FUNCTION uidgen.run_confined(statement text) RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_run_confined' LANGUAGE C VOLATILE STRICT PARALLEL UNSAFE;
-COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement with the rights of the caller, out of reach of the role that has logged in; the first value that it returns';
+COMMENT ON FUNCTION uidgen.run_confined(text) IS 'runs a statement as the caller, out of reach of the role that has logged in; returns its first value';
 
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 AS 'MODULE_PATHNAME', 'uidgen_horizon_of_statement' LANGUAGE C STABLE STRICT PARALLEL RESTRICTED;

@@ -19,7 +19,7 @@ AS 'MODULE_PATHNAME', 'uidgen_read_statistics' LANGUAGE C VOLATILE STRICT PARALL
 COMMENT ON FUNCTION uidgen.statistics() IS 'what was drawn on this server, and waited for';
 
 CREATE VIEW uidgen.statistics AS SELECT * FROM uidgen.statistics();
-COMMENT ON VIEW uidgen.statistics IS 'what was drawn on this server, and waited for, since its start or uidgen.reset_statistics(); null: nothing was drawn yet, or it cannot be';
+COMMENT ON VIEW uidgen.statistics IS 'what was drawn and waited for since the server''s start or uidgen.reset_statistics(); null: nothing yet, or not possible';
 COMMENT ON COLUMN uidgen.statistics.ids IS 'ids that were drawn: the sum of the three that follow';
 COMMENT ON COLUMN uidgen.statistics.ids_single IS 'by uid_next() and uid_next_after(), one at a time';
 COMMENT ON COLUMN uidgen.statistics.ids_batch IS 'by uid_next_batch()';
@@ -41,7 +41,7 @@ CREATE VIEW uidgen.status AS
 	SELECT s.*, (SELECT t.ids FROM uidgen.statistics() AS t) AS ids
 	FROM uidgen.status() AS s;
 COMMENT ON VIEW uidgen.status IS 'the state of this server''s generator; last_error and registry_host are for members of pg_monitor';
-COMMENT ON COLUMN uidgen.status.state IS 'granted; idle: no id was drawn yet, or none since the last grant ran out, and the next call gets one; failing: the last attempt to get one failed, uidgen.database does not exist, or this database has ids of another layout; recovery; bad setting; not preloaded';
+COMMENT ON COLUMN uidgen.status.state IS 'granted; idle: the next call gets a grant; failing: diagnose() says why; recovery; bad setting; not preloaded';
 COMMENT ON COLUMN uidgen.status.worker_id IS 'the worker id in use, also while idle; null before the first grant';
 COMMENT ON COLUMN uidgen.status.datacenter_id IS 'the datacenter in the ids, by the setting';
 COMMENT ON COLUMN uidgen.status.layout IS 'the layout of the ids, in full, by the setting';
@@ -54,21 +54,21 @@ COMMENT ON COLUMN uidgen.status.last_error IS 'why the last attempt failed, or w
 COMMENT ON COLUMN uidgen.status.waits IS 'calls that had to wait for a grant or for the clock';
 COMMENT ON COLUMN uidgen.status.clock_steps IS 'large steps of the clock';
 COMMENT ON COLUMN uidgen.status.expires_at IS 'when the time bits of the layout are used up';
-COMMENT ON COLUMN uidgen.status.wasted IS 'ids that uid_reserve() passed over because the rest of a tick was too small, and those of uid_next_after() that were not above';
-COMMENT ON COLUMN uidgen.status.ahead_cause IS 'why ids are ahead of the clock: burst, more were drawn than the layout has room for; clock set back; crash, the grant began above one from before a crash, a restart or a step of the clock; null if ids are not ahead';
-COMMENT ON COLUMN uidgen.status.free_worker_ids IS 'worker ids that were never used, or were freed by uidgen_registry.forget_worker(), when the last one was acquired. The log warns when a tenth or fewer than three are left. In a fleet: how many any node could have taken, an estimate if there are more than 256';
+COMMENT ON COLUMN uidgen.status.wasted IS 'ids that uid_reserve() passed over at the end of a tick, and ids that uid_next_after() drew and could not use';
+COMMENT ON COLUMN uidgen.status.ahead_cause IS 'why ids are ahead of the clock: burst; clock set back; crash (or a restart, or a step of the clock); null: they are not';
+COMMENT ON COLUMN uidgen.status.free_worker_ids IS 'worker ids free when the last one was acquired; the log warns when few are left; in a fleet it may be an estimate';
 COMMENT ON COLUMN uidgen.status.registry_host IS 'in a fleet: the host of the registry that answered last; for members of pg_monitor';
 COMMENT ON COLUMN uidgen.status.clock_offset IS 'in a fleet: the time of the fleet, which ids have, minus this server''s clock. Far from 0, this server''s clock is wrong';
 COMMENT ON COLUMN uidgen.status.clock_width IS 'in a fleet: how exactly the registry''s clock is known; the time of its last answer';
 COMMENT ON COLUMN uidgen.status.timeline IS 'in a fleet: the timeline of the registry''s server; each failover begins another one';
 COMMENT ON COLUMN uidgen.status.quarantine_until IS 'in a fleet: until when the registry is in quarantine; null if it is not';
-COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far uid_horizon() of this database is behind the clock, or behind the last id where ids are ahead of the clock; null if nothing can be said';
+COMMENT ON COLUMN uidgen.status.horizon_lag IS 'how far uid_horizon() here is behind the clock, or behind the last id if that is ahead; null: not known';
 COMMENT ON COLUMN uidgen.status.pending_restart IS 'settings whose value in the configuration files counts from the next start of the server on; null: there are none';
 COMMENT ON COLUMN uidgen.status.ids IS 'ids that were drawn since the start of the server, or since uidgen.reset_statistics(); see uidgen.statistics';
 
 CREATE FUNCTION uidgen.diagnose(OUT severity text, OUT message text) RETURNS SETOF record
 AS 'MODULE_PATHNAME', 'uidgen_diagnose' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED ROWS 1;
-COMMENT ON FUNCTION uidgen.diagnose() IS 'error: what is missing before ids can be issued, and what to do; warning: ids are issued, but may not be later; one row of ok if there is neither. Takes no first grant, so that it pins no layout';
+COMMENT ON FUNCTION uidgen.diagnose() IS 'error: why no ids are issued, and what to do; warning: what may stop them later; otherwise a row of ok. Pins no layout';
 
 CREATE FUNCTION uidgen.ask_for_grant() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_ask_for_grant' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;

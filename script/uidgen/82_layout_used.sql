@@ -50,7 +50,7 @@ BEGIN
 	RETURN CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
 END
 $$;
-COMMENT ON FUNCTION uidgen.guard_table() IS 'trigger: drops rows that logical replication brings, and refuses TRUNCATE, of what uidgen knows of the ids of this database';
+COMMENT ON FUNCTION uidgen.guard_table() IS 'trigger: drops rows that logical replication brings, and refuses TRUNCATE, of what uidgen knows of this database''s ids';
 CREATE OR REPLACE TRIGGER drop_replicated_row
 	BEFORE INSERT OR UPDATE OR DELETE ON uidgen.layout_used
 	FOR EACH ROW EXECUTE FUNCTION uidgen.guard_table();

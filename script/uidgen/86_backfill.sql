@@ -23,7 +23,7 @@ COMMENT ON COLUMN uidgen.backfill.worker_id IS 'the worker field of the ids';
 COMMENT ON COLUMN uidgen.backfill.upto IS 'the last id that was issued, without its tag; null: none';
 COMMENT ON COLUMN uidgen.backfill.asked IS 'the first id of the latest time that was asked for: no earlier one is issued any more';
 COMMENT ON COLUMN uidgen.backfill.layout IS 'the layout of the ids';
-COMMENT ON COLUMN uidgen.backfill.registry IS 'the number of the registry that has reserved the worker id; that of a fleet''s has the sign bit';
+COMMENT ON COLUMN uidgen.backfill.registry IS 'the number of the registry that has reserved the worker id; the sign bit is set for a fleet''s';
 COMMENT ON COLUMN uidgen.backfill.registry_database IS 'the OID of the database of a local registry, which a copy with the same number has not; 0: it is a fleet''s';
 COMMENT ON COLUMN uidgen.backfill.home IS 'the database that it is reserved for, as uidgen.backfill_home() names it';
 COMMENT ON COLUMN uidgen.backfill.reserved IS 'when it was accepted here';
@@ -46,7 +46,7 @@ COMMENT ON TRIGGER refuse_truncate ON uidgen.backfill IS 'refuses TRUNCATE of th
 
 CREATE FUNCTION uidgen.backfill_home() RETURNS text
 AS 'MODULE_PATHNAME', 'uidgen_backfill_home_text' LANGUAGE C VOLATILE STRICT PARALLEL RESTRICTED;
-COMMENT ON FUNCTION uidgen.backfill_home() IS 'what tells this database, on this server, from all of its copies: instance, OID of the database and when it was made, OID of the extension';
+COMMENT ON FUNCTION uidgen.backfill_home() IS 'tells this database on this server from all copies: instance, OID and time of the database, OID of the extension';
 
 CREATE FUNCTION uidgen.accept_backfill(permit text) RETURNS integer
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -103,7 +103,7 @@ BEGIN
 	RETURN worker;
 END
 $$;
-COMMENT ON FUNCTION uidgen.accept_backfill(text) IS 'lets uid_backfill() use the worker id that uidgen_registry.reserve_backfill() has reserved for this database, and returns it';
+COMMENT ON FUNCTION uidgen.accept_backfill(text) IS 'lets uid_backfill() use the worker id that reserve_backfill() of the registry has reserved here, and returns it';
 
 -- Not strict: a null time is an error, where STRICT would return a null id.
 CREATE FUNCTION @extschema@.uid_backfill("time" timestamptz, tag integer DEFAULT 0) RETURNS bigint

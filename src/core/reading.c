@@ -135,7 +135,7 @@ read_uuid(const uint8_t uuid[UIDGEN_UUID_SIZE], UidgenReading *reading, UidgenCo
 	{
 		if (uuid[8] >> 6 != 2)
 			snprintf(error->detail, sizeof(error->detail),
-					 "It is a uuid whose variant is not that of RFC 9562.");
+					 "It is a uuid whose variant is not RFC 9562's.");
 		else
 			snprintf(error->detail, sizeof(error->detail),
 					 "It is a uuid of version %d.", uuid[6] >> 4);

@@ -95,7 +95,7 @@ uidgen_uuidform_read(const uint8_t uuid[UIDGEN_UUID_SIZE], int64_t *id, UidgenCo
 
 	if (second >> VARIANT_SHIFT != VARIANT)
 		snprintf(error->detail, sizeof(error->detail),
-				 "Its variant is not that of RFC 9562.");
+				 "Its variant is not RFC 9562's.");
 	else if (version != VERSION)
 		snprintf(error->detail, sizeof(error->detail),
 				 "Its version is %u; uuids of ids have version %d.", version, VERSION);

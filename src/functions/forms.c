@@ -2,8 +2,8 @@
  * forms.c
  *	  The functions that write ids as text or as uuids, and read those.
  *
- * Errors: 22P02 a text or a uuid is none of an id; 22023 there is no such form; and those
- * of uidgen_arg_layout() and uidgen_id_timestamp().
+ * Errors: 22P02 a text or a uuid is none of an id; 22023 there is no such form; and the errors of uidgen_arg_layout()
+ * and uidgen_id_timestamp().
  */
 #include "postgres.h"
 

@@ -75,7 +75,7 @@ uidgen_report_answer(const UidgenAnswer *answer, const char *column, const char 
 					   answer->function, value, column) :
 			 errdetail("The function uidgen_registry.%s returned nothing in column \"%s\".",
 					   answer->function, column),
-			 errhint("The extension in the registry's database is not as it was installed. Compare its functions with those of a new installation of the same version.")));
+			 errhint("The extension in the registry's database is not as it was installed. Compare its functions with a new installation of the same version.")));
 }
 
 /* The value of a column; NULL: it is null. */

@@ -107,8 +107,8 @@ typedef struct UidgenLink
 	 * Is there a registry where the link is connected to?  And make it there;
 	 * with `rehearse`, only look whether that can be done.  Only of a local
 	 * one, and by acquiring alone: a node of a fleet asks its local registry
-	 * for what that has granted, and should not be given one.  Errors: those
-	 * of making.h; 42704 it was there, and is lost.
+	 * for what that has granted, and should not be given one.  Errors: as in
+	 * making.h; 42704 it was there, and is lost.
 	 */
 	bool		(*has_registry) (void);
 	void		(*make_registry) (bool rehearse);

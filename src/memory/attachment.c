@@ -119,7 +119,7 @@ uidgen_attachment_failure(UidgenAttachment attachment, UidgenFailure *failure)
 		case UIDGEN_OTHER_SHAPE:
 			uidgen_failure_set(failure, ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
 							   "the server generates ids with another version of uidgen",
-							   psprintf("Its library is of version %s, and that of this session is of version %s.",
+							   psprintf("Its library is of version %s, and this session has version %s.",
 										uidgen_other_head()->version, UIDGEN_VERSION),
 							   "Restart the server: then all processes load the library that is installed.");
 			break;

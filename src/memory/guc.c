@@ -642,7 +642,7 @@ define_keepers_settings(void)
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.window",
 			   "How far ahead of the clock each renewal grants.",
-			   "Each crash can move the time in ids ahead by up to this much. With 0, it is 10 seconds, and half of the registry's max_lead with that of a fleet.",
+			   "Each crash can move the time in ids ahead by up to this much. With 0, it is 10 seconds; with a fleet's registry, half of its max_lead.",
 			   &uidgen_window, 0, 0, WINDOW_MAX,
 			   PGC_SIGHUP, GUC_UNIT_MS, NULL);
 	define_int("uidgen.padding_factor",

@@ -41,7 +41,7 @@ extern bool uidgen_is_like_its_copies(void);
 
 /* What to say of that, and what to do. */
 #define UIDGEN_LIKE_COPIES_DETAIL "It has no /etc/machine-id, and the setting \"uidgen.instance\" is empty. A copy of its disk or volume would issue the same ids."
-#define UIDGEN_LIKE_COPIES_HINT "Set \"uidgen.instance\" to a name that no copy has, as that of the pod."
+#define UIDGEN_LIKE_COPIES_HINT "Set \"uidgen.instance\" to a name that no copy has, such as the name of the pod."
 
 /*
  * What tells this process's database from its copies: the OID, and in the bits above 32 when its folder was made, or

@@ -173,10 +173,10 @@ test_other_uuids(void)
 		{"01a202ca-0a9b-4037-a3a0-8e9bad00000f", "It is a uuid of version 4."},
 		{"c232ab00-9414-11ec-b3c8-9f6bdeced846", "It is a uuid of version 1."},
 		{"ffffffff-ffff-ffff-bfff-ffffffffffff", "It is a uuid of version 15."},
-		{"01a202ca-0a9b-7080-23a0-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
-		{"01a202ca-0a9b-7080-6380-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
-		{"01a202ca-0a9b-7080-c380-8e9bad00000f", "It is a uuid whose variant is not that of RFC 9562."},
-		{"00000000-0000-0000-0000-000000000000", "It is a uuid whose variant is not that of RFC 9562."},
+		{"01a202ca-0a9b-7080-23a0-8e9bad00000f", "It is a uuid whose variant is not RFC 9562's."},
+		{"01a202ca-0a9b-7080-6380-8e9bad00000f", "It is a uuid whose variant is not RFC 9562's."},
+		{"01a202ca-0a9b-7080-c380-8e9bad00000f", "It is a uuid whose variant is not RFC 9562's."},
+		{"00000000-0000-0000-0000-000000000000", "It is a uuid whose variant is not RFC 9562's."},
 	};
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
