@@ -3,8 +3,9 @@
 --	  transaction swaps the columns.
 --
 -- For psql, step by step or as a whole, outside of a transaction.  "author" and "book" stand for your tables: put in their names, and
--- those of their columns and constraints; functions of triggers name tables with their schema, as sessions of pg_restore and postgres_fdw
--- have an empty search_path.  A worker id has to be reserved before (docs/backfilling.md).  The way back is in companion_column_back.sql.
+-- the comments of their columns and constraints; functions of triggers name tables with their schema, as sessions of
+-- pg_restore and postgres_fdw have an empty search_path.  A worker id has to be reserved before
+-- (docs/backfilling.md).  The way back is in companion_column_back.sql.
 \set ON_ERROR_STOP on
 
 -- Step 1. What takes a strong lock gives up after a moment, so that nobody queues behind it, and is tried again.
