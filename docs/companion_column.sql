@@ -2,9 +2,9 @@
 --	  New ids for the rows of a large table, while applications read and write: they grow beside the old ones, and one short
 --	  transaction swaps the columns.
 --
--- For psql, step by step or as a whole, outside of a transaction.  "author" and "book" stand for your tables: put in their names, and
--- the comments of their columns and constraints; functions of triggers name tables with their schema, as sessions of
--- pg_restore and postgres_fdw have an empty search_path.  A worker id has to be reserved before
+-- For psql, step by step or as a whole, outside of a transaction.  "author" and "book" stand for your tables: put in
+-- their names, and the names of their columns and constraints; functions of triggers name tables with their schema,
+-- as sessions of pg_restore and postgres_fdw have an empty search_path.  A worker id has to be reserved before
 -- (docs/backfilling.md).  The way back is in companion_column_back.sql.
 \set ON_ERROR_STOP on
 
