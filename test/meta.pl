@@ -456,15 +456,16 @@ none('each line of tools/mutate/equivalent is a mutant of the present sources', 
 my $sizes = `$^X test/sizes.pl`;
 is($?, 0, 'nothing is larger than test/sizes.pl allows') or diag($sizes);
 
-none(
-	'versions of PostgreSQL are looked at in src/compat.h only',
-	grep { $_ ne 'src/compat.h' && slurp($_) =~ /PG_VERSION_NUM/ } grep { m{^src/} } @files);
-none(
-	'every source file begins with a comment that names it',
-	grep {
-		my ($name) = m{([^/]+)$};
-		slurp($_) !~ m{\A/\*[-\s*]*\Q$name\E\n}
-	} grep { m{^src/.*\.[ch]$} } @files);
+none('versions of PostgreSQL are looked at in src/compat.h only', grep { $_ ne 'src/compat.h' && slurp($_) =~ /PG_VERSION_NUM/ } grep { m{^src/} } @files);
+none('every source file begins with a comment that names it', grep { my ($name) = m{([^/]+)$}; slurp($_) !~ m{\A/\*[-\s*]*\Q$name\E\n} } grep { m{^src/.*\.[ch]$} } @files);
+
+# Plain words: subject first, and no sentence that is read twice.
+my %plain = map { $_ => slurp($_) } grep { m{^src/.*\.[ch]$|^script/(?:registry|uidgen)/.*\.sql$} } @files;
+my @comments = map { my $file = $_; map { [ $file, $_ ] } grep { defined } $plain{$file} =~ m{/\*(.*?)\*/|((?:^[ \t]*--[^\n]*\n)+)}msg } sort keys %plain;
+none('sources and scripts say whose without "that of"', map { my $file = $_; map { "$file: $_" } $plain{$file} =~ /\b(th(?:at|ose)(?:\s|\*|--)+of\b.*)/ig } sort keys %plain);
+none('a COMMENT has at most 120 characters', map { my $file = $_; map { "$file: $_" } grep { length > 120 } map { s/''/'/gr } $plain{$file} =~ /^COMMENT ON .*?\sIS\s+'((?:[^']|'')*)';/msg } sort keys %plain);
+none("a field's comment does not go on with its name", map { my $file = $_; map { "$file: $_" } $plain{$file} =~ m{^\t.*;\s+/\* ((?:that|who|whose|in which|to|was|were)\b.*)}mg } sort keys %plain);
+none('a sentence of a comment has at most 25 words', map { my ($file, $text) = @$_; map { "$file: $_" } grep { !/\|/ && split(' ') > 25 } map { split /(?<=[.:;?])\s+/, s/\s+/ /gr } split /\n\s*\n|\n(?=\t\w|\s*-)/, $text =~ s/^[ \t]*(?:\*|--)?//mgr } @comments);
 
 # Rooms: a folder of src/ holds what runs in the same place, and may include what lies
 # in these.  Calls go one way, and what callers run never meets what the keeper runs.
@@ -500,8 +501,6 @@ none(
 		$text =~ s/^#ifdef UIDGEN_STANDALONE\n.*?^#endif\b.*?UIDGEN_STANDALONE.*?\n//msg;
 		$text =~ /^\s*#\s*include "(?!core\/)/m;
 	} grep { m{^src/core/} } @sources);
-none(
-	'no trailing blanks, but for what psql prints',
-	grep { !/\.out$/ && slurp($_) =~ /[ \t]$/m } @files);
+none('no trailing blanks, but for what psql prints', grep { !/\.out$/ && slurp($_) =~ /[ \t]$/m } @files);
 
 done_testing();

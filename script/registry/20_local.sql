@@ -114,9 +114,9 @@ COMMENT ON FUNCTION uidgen_registry.check_wanted_worker(uidgen_registry.registry
 -- Rows of other holders are never taken: the rows came with a copy, and their holder goes
 -- on renewing them in a table of its own, which cannot be seen from here.
 --
--- A row of this instance counts if its next grant begins at most max_lead ticks, and its last change was at most
--- max_step ticks, ahead of the clock.  max_lead has room for what crashes leave behind.  max_step finds a clock that
--- was set back since the row was changed: then another worker id has the true time at once.
+-- A row of this instance counts by two bounds ahead of the clock: its next grant begins within max_lead ticks, and
+-- its last change was within max_step ticks.  max_lead has room for what crashes leave behind.  max_step finds a
+-- clock that was set back since the row was changed: then another worker id has the true time at once.
 CREATE FUNCTION uidgen_registry.choose_worker(
 	l uidgen_registry.registry,
 	now_tick bigint,

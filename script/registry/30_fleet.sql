@@ -6,16 +6,16 @@
 -- Grants that the registry has lost may then be in use.  These rules keep grants apart all the same
 -- (docs/design/fleet.md).  test/t/random_fleets.pl plays them, and finds equal ids where one is left out.
 --
---	R1	A renewal needs the token and the end of the grant, and that end, or the last change of the row, is no older
---		than max_lead.  Without it, a row that came back with its old token renews ticks that its next holder has.
---	R2	A claim is by token, or by the end of a grant that lies above the row's; it counts until max_lead after that end,
---		or after the last change of a row that is not released, and the new grant begins above both ends.  The identity
---		gives no right, it only prefers.  Without it, a node that slept claims what others were granted since.
+--	R1	A renewal needs the token and the end of the grant.  That end, or the last change of the row, is no older than max_lead.
+--		Without it, a row that came back with its old token renews ticks that its next holder has.
+--	R2	A claim is by token, or by the end of a grant that lies above the row's.  It counts until max_lead after that end, or
+--		after the last change of a row that is not released.  The new grant begins above both ends.  The identity gives no
+--		right, it only prefers.  Without it, a node that slept claims what others were granted since.
 --	R3	Another's row is free once it is released, or its end and its last change are older than max_lead + clock_slack.
 --		Without it, a row is taken while its holder may still claim it.
---	R4	No grant reaches further than max_lead ahead of the clock, or as far as the shorter length while not all standbys know
---		of its change.  A node's grant of a worker id that may have been a guest's reaches as far as a guest's.  Without
---		it, no quarantine is long enough: a failover that loses the change ends it by the former length or side.
+--	R4	No grant reaches further than max_lead ahead of the clock.  While not all standbys know of a change, the shorter length
+--		counts.  A node's grant of a worker id that may have been a guest's reaches as far as a guest's.  Without it, no
+--		quarantine is long enough: a failover that loses the change ends it by the former length or side.
 --	R5	What is no claim begins above the end of the quarantine.  The registry is born in quarantine; another begins with
 --		another history, or with a node's claim above its row's end and above the quarantine.  Without it, a new node is
 --		granted what was granted before a failover.
@@ -325,8 +325,8 @@ COMMENT ON FUNCTION uidgen_registry.check_node_layout(uidgen_registry.registry, 
 -- last change counts as well, as it does in is_free(): by the same comparison, clock_slack
 -- earlier.
 --
--- IS NOT DISTINCT FROM uses no index.  All rows may have one datacenter.  So a plan that was made for a table of a
--- few rows, and is kept, still looks up an identity by the index of identities.
+-- IS NOT DISTINCT FROM uses no index.  All rows may have one datacenter.  So a plan that is kept, and was made for a
+-- few rows, still looks up an identity by the index of identities.
 CREATE FUNCTION uidgen_registry.find_claimed_worker(
 	l uidgen_registry.registry,
 	clock timestamptz,

@@ -438,7 +438,7 @@ BEGIN
 		ORDER BY i.until DESC LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a grant of the local registry reaches too far ahead of the clock'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('That of worker id %s ends at %s. A node can bring along ends up to %s ahead of the clock.',
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('The grant of worker id %s ends at %s. A node can bring along ends up to %s ahead of the clock.',
 								beyond.worker, uidgen_registry.tick_time(beyond.until, l.unit, l.epoch), l.max_lead),
 				-- Texts of times end with milliseconds; ticks may be shorter.
 				HINT = format('Wait, or have the registry''s owner run SELECT uidgen_registry.import_worker(%s, %s, %L).',

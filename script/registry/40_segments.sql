@@ -14,14 +14,13 @@
 --		fetch: version is what it was told then, and the history is the row's.
 --	S4	A release goes back no further than the ranges of its own node.
 --	S5	Each history of the registry, and each start of the server of a fleet's, is a reign with a
---		random number; the row keeps the last 32 with where each ended and the next one began, and a
---		node says which of them the row had when it was told its highest number.  What the row cannot explain stops
+--		random number.  The row keeps the last 32 reigns, with where each ended and the next one began.  A node
+--		says which of them the row had when it was told its highest number.  What the row cannot explain stops
 --		the segment: nobody gets numbers until the owner raises it.  That is written down, so the
 --		answer is a row and no error.
---	S6	Where the owner has chosen that (segments_confirmed), the first call after the registry may have
---		gone back gives nothing and writes the history down, and numbers are given out once enough standbys
---		have replayed that: all, or as many as an election cannot pass by.  So whoever takes over next
---		knows of it.
+--	S6	With segments_confirmed, which the owner chooses: once the registry may have gone back, the first call
+--		gives nothing and writes the history down.  Numbers are given out once enough standbys have replayed
+--		that: all, or as many as an election cannot pass by.  So whoever takes over next knows of it.
 --	S7	A node says the highest number that it was told last of a segment of this name, whatever registry or
 --		incarnation that was.  If the segment began below it, it is stopped, unless its owner has said that its
 --		numbers begin anew.

@@ -167,7 +167,7 @@ typedef struct UidgenAttempt
 	bool		took_row;		/* the row was never used before */
 	int			lost_worker;	/* its row was taken; -1: none */
 	int			held_worker;	/* the worker id of the last grant before */
-	bool		held;			/* that grant was in force */
+	bool		held;			/* the last grant was in force */
 	uint64_t	held_registry;	/* the registry that had given it */
 } UidgenAttempt;
 

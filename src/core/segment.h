@@ -103,8 +103,8 @@ typedef struct UidgenSegmentBuffer
 	UidgenAtomic era;			/* 2 * generation; odd: it is being filled */
 	UidgenAtomic first;			/* number */
 	UidgenAtomic size;			/* numbers */
-	UidgenAtomic fetch_at;		/* who takes this place asks for the next
-								 * range */
+	UidgenAtomic fetch_at;		/* the call that takes this place asks for the
+								 * next range */
 } UidgenSegmentBuffer;
 
 typedef struct UidgenSegmentWords
@@ -176,7 +176,7 @@ typedef struct UidgenSegmentRest
 typedef struct UidgenSegmentLook
 {
 	uint64_t	segment;		/* 0: none */
-	uint32_t	generation;		/* that is drawn from */
+	uint32_t	generation;		/* the one drawn from */
 	uint64_t	size;			/* of its range; 0: it is empty */
 	uint64_t	left;			/* of it */
 	uint64_t	next;			/* size of the range in the other buffer; 0:

@@ -57,8 +57,8 @@ extern void uidgen_textform_write(UidgenTextForm form, int64_t id, char *text);
 
 /*
  * Read a text of `length` bytes, which need not end with a zero, into *id.  False if it is no id in this form.  Then
- * *error says which character is no digit (counted from 1), or that there are too few or too many digits, or more
- * than 64 bits.
+ * *error says which character is no digit (counted from 1), or that digits are too few or too many, or the number too
+ * large.
  */
 extern bool uidgen_textform_read(UidgenTextForm form, const char *text, size_t length,
 								 int64_t *id, UidgenComplaint *error);

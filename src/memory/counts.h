@@ -31,7 +31,7 @@ typedef enum UidgenWaitReason
 
 typedef struct UidgenWaits
 {
-	uint64		calls;			/* that had to wait */
+	uint64		calls;			/* calls with a wait */
 	uint64		microseconds;
 } UidgenWaits;
 

@@ -4,10 +4,10 @@
  *
  * A bad value must not be replaced by the default: with the wrong layout or worker id
  * the server would pin that layout and issue wrong ids.  But PostgreSQL does so, with a WARNING, when a library
- * defines a setting and the configured value does not parse or pass the check hook (reapply_options() in guc.c).  So
- * while settings are defined, the hooks accept everything.  define_int() and define_enum() look at the text of the
- * value themselves, and check_together() checks all values at the end.  If any is bad, the generator is off, and
- * every uid_next() says why.  Once they are defined, the hooks refuse as usual.
+ * defines a setting and its configured value does not parse or is refused (reapply_options()).  So while settings are
+ * defined, the hooks accept everything.  define_int() and define_enum() look at the text of the value themselves, and
+ * check_together() checks all values at the end.  If any is bad, the generator is off, and every uid_next() says why.
+ * Once they are defined, the hooks refuse as usual.
  *
  * A library that is not preloaded may not define settings that are fixed at server start.  Then a
  * reload can change these settings, too.  The server still goes by the pinned values.

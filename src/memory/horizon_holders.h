@@ -49,7 +49,7 @@ typedef struct UidgenHorizonNote
 	uint64		xmax;			/* a full transaction id */
 	int64		running;
 	int64		span;			/* of time, in which it was made */
-	Oid			database;		/* whose holders were read */
+	Oid			database;		/* the holders of this one were read */
 	uint64		generation;		/* of all that readers are told */
 } UidgenHorizonNote;
 
@@ -57,7 +57,7 @@ typedef struct UidgenHorizonNote
 #define UIDGEN_NOTES 1024
 typedef struct UidgenNotes
 {
-	uint64		count;			/* that were ever written */
+	uint64		count;			/* how many were ever written */
 	UidgenHorizonNote note[UIDGEN_NOTES];
 } UidgenNotes;
 
