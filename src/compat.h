@@ -218,8 +218,9 @@ uidgen_begin_scan(Relation table, Snapshot snapshot)
 }
 
 /*
- * In a description of rows that nobody else has, a column of fixed length counts as passed by reference: so its value is
- * where it lies in a row.  Since 18 there is a second form of what a row is taken apart by, since 19 with offsets.
+ * Makes a column of fixed length count as passed by reference, in a tuple descriptor that nobody else uses.  Its
+ * value is then the column's address in a row.  PostgreSQL 18 takes rows apart by a second form of the descriptor, 19
+ * by one with offsets.
  */
 static inline void
 uidgen_pass_by_reference(TupleDesc columns, int column)

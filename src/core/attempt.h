@@ -135,8 +135,8 @@ typedef enum UidgenAttemptState
 	UIDGEN_ATTEMPT_ELSEWHERE	/* they were brought to another registry */
 } UidgenAttemptState;
 
-/* How many calls one acquisition of a fleet's node may take: the registry may have to write
- * down that it went back, and may have to be told of what was granted. */
+/* How many calls one acquisition of a fleet's node may take: the registry may have to note that it went back, and to
+ * learn what was granted. */
 #define UIDGEN_ATTEMPT_CALLS_MAX 10
 
 typedef struct UidgenAttempt

@@ -30,7 +30,7 @@
 #include "core/units.h"
 
 /* A node whose wall clock is further from the registry's at first contact gets no grant:
- * one of the two is wrong by so much that ids would be wrong for years. */
+ * one of both clocks is so wrong that ids would be wrong for years. */
 #define UIDGEN_FLEETCLOCK_FIRST_MAX (INT64_C(24) * 3600 * 1000000)
 
 typedef struct UidgenFleetClock

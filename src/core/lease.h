@@ -194,7 +194,7 @@ extern UidgenLeaseAction uidgen_lease_next(const UidgenLease *lease,
  * The steps of that decision, for the rules of a fleet's node (node.h), which has them in another
  * order.
  *
- * The clock is behind the highest tick of it that is known, by how much, if it is a large step.
+ * By how much the clock is behind the highest tick that it is known to have shown, if that is a large step.
  */
 extern UidgenClockStep uidgen_lease_step_back(const UidgenTerms *terms,
 											  const UidgenClocks *clocks,
@@ -244,12 +244,12 @@ extern void uidgen_lease_hold(UidgenLease *lease, const UidgenGrant *grant,
 extern void uidgen_lease_count_step(UidgenLease *lease, const UidgenClocks *clocks,
 									bool took_row);
 
-/* Nothing more is issued of the grant, whose era ended at this position; it is about to
- * be handed back.  Returns the last tick that may have been issued of it. */
+/* Nothing more is issued of the grant, whose era ended at this position; it is about to be handed back.  Returns the
+ * last tick of which ids may have been issued. */
 extern UidgenTick uidgen_lease_end(UidgenLease *lease, const UidgenTerms *terms,
 								   UidgenPosition position);
 
-/* It was handed back: nothing above tick `last_issued` was issued of it. */
+/* The grant was handed back: nothing above tick `last_issued` was issued. */
 extern void uidgen_lease_release(UidgenLease *lease, UidgenTick last_issued);
 
 /* The era in which ids are issued from the grant in force, after another one that had

@@ -32,7 +32,7 @@
 #define UIDGEN_LAST_FLEET_PAUSE_MS 1000
 #define UIDGEN_PART_OF_OUTAGE 10
 
-/* The pause after so many failures in a row before this one. */
+/* The pause after a failure that followed `failures_in_row` others. */
 static inline int64_t
 uidgen_pause(int failures_in_row, int64_t longest)
 {

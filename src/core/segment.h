@@ -315,8 +315,8 @@ extern void uidgen_segment_look(UidgenSegmentWords *words, UidgenSegmentLook *lo
 /* First use of the shared words: no segment. */
 extern void uidgen_segment_init(UidgenSegmentWords *words);
 
-/* Give the slot to another segment, or to none (0).  It is empty, and nothing of what was
- * in it before is drawn any more. */
+/* Give the slot to another segment, or to none (0).  The slot is then empty: numbers from before are not drawn any
+ * more. */
 extern void uidgen_segment_assign(UidgenSegmentWords *words, uint64_t segment);
 
 /* No range is longer than this; at most UIDGEN_SEGMENT_MAX. */

@@ -118,8 +118,7 @@ typedef enum UidgenSupplyFault
 } UidgenSupplyFault;
 
 /*
- * What to do with an answer, in this order.  One with a fault is not used, and nothing is
- * noted of it.
+ * What to do with an answer, in this order.  An answer with a fault is not used, and not noted.
  */
 typedef struct UidgenSupplyVerdict
 {

@@ -394,9 +394,9 @@ extern void uidgen_ticket_init(UidgenTicketWords *words);
 extern UidgenPosition uidgen_ticket_close(UidgenTicketWords *words);
 
 /*
- * Begin a new era, after close(): positions from `position` to `limit`.  The clock
- * is at `now`; the highest tick of it that is known is clock_known.  Ids have reached
- * the tick `opened`, for this cause if it is ahead of the clock.
+ * Begin a new era, after close(): positions from `position` to `limit`.  The clock is at `now`, and is known to have
+ * shown at most the tick clock_known.  Ids have reached the tick `opened`, for this cause if it is ahead of the
+ * clock.
  */
 extern void uidgen_ticket_open(UidgenTicketWords *words, UidgenPosition position,
 							   UidgenPosition limit, UidgenPosition renew_at,

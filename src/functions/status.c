@@ -296,7 +296,7 @@ uidgen_status(PG_FUNCTION_ARGS)
 	return uidgen_return_row(fcinfo, row, STATUS_COLUMNS);
 }
 
-/* Has this database ids of another layout?  Then what to say of it; otherwise NULL. */
+/* What to say if this database has ids of another layout; otherwise NULL. */
 static char *
 other_layout_complaint(void)
 {
@@ -338,7 +338,7 @@ next_start(const char *names)
 	return psprintf(" Its ids will be of \"%s\".", layout);
 }
 
-/* Are settings pending?  Then what to say of them; otherwise NULL. */
+/* What to say if settings are pending; otherwise NULL. */
 static char *
 pending_complaint(void)
 {
@@ -350,7 +350,7 @@ pending_complaint(void)
 					names, next_start(names));
 }
 
-/* What of somebody else's is on the registry's tables; NULL: nothing that is known of here. */
+/* What is on the registry's tables, such as a trigger, and is not the registry's; NULL: nothing known here. */
 static char *
 find_stranger(void)
 {
@@ -366,7 +366,7 @@ find_stranger(void)
 	return name[0] ? name : NULL;
 }
 
-/* Is there something that `error` does not name?  Then what to say of it; otherwise NULL. */
+/* What to say if strangers are there that `error` does not name; otherwise NULL. */
 static char *
 stranger_complaint(const char *error)
 {
@@ -385,7 +385,7 @@ misplaced_complaint(void)
 					uidgen_misplaced_settings());
 }
 
-/* Would a copy be taken for this server?  Then what to say of it; otherwise NULL. */
+/* What to say if a copy would be taken for this server; otherwise NULL. */
 static char *
 copies_complaint(void)
 {
@@ -447,7 +447,7 @@ put_diagnosis(FunctionCallInfo fcinfo, const char *severity, const char *message
 	uidgen_put_row(fcinfo, row, lengthof(row));
 }
 
-/* Where ids are not issued, the only warning is of what may be the cause. */
+/* If no ids are issued, the only warning tells what may be the cause. */
 Datum
 uidgen_diagnose(PG_FUNCTION_ARGS)
 {

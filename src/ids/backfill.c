@@ -574,7 +574,7 @@ take_stream(Stream *stream, bool waits)
 }
 
 /*
- * The worker id that fits a tick best: of those that may still issue ids of this tick, the one that has come furthest.
+ * The worker id that fits a tick best: some may still issue ids of this tick, and among these it has come furthest.
  * The others stay free for earlier ticks.
  */
 static Stream *

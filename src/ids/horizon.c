@@ -92,8 +92,8 @@ time_is_known(void)
 }
 
 /*
- * Lower a bound to the least one of those who hold this database.  False: there is a prepared transaction
- * of which nothing is known.
+ * Lower *least to the least bound of all who hold this database, if that is lower.  False: nothing is known of some
+ * prepared transaction.
  */
 static bool
 find_least_bound(uint64 *least)

@@ -19,8 +19,8 @@ extern void uidgen_register_holding(void);
 extern void uidgen_hold(void);
 
 /*
- * Hold it at the tick of ids that were drawn before; false: readers may have passed them, and they may be
- * stored no more.  Errors: likewise.
+ * Hold the horizon at the tick of ids that were drawn before.  False: readers may have passed these ids, which must
+ * not be stored any more.  Errors: as uidgen_hold().
  */
 extern bool uidgen_hold_older(UidgenTick tick);
 

@@ -701,9 +701,9 @@ call_successor(void)
 }
 
 /*
- * Close a connection that is not needed.  Where that takes the end of the process, it stays
- * until the successor has come: also if the server has no free worker slot for that one.
- * Returns for how many milliseconds there is nothing to do.
+ * Close a connection that is not needed.  If only the end of the process closes it, this process stays until its
+ * successor has come.  So it is too if the server has no free worker slot for one.  Returns for how many milliseconds
+ * there is nothing to do.
  */
 static long
 close_connection(const UidgenLink *link)

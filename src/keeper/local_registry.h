@@ -31,7 +31,7 @@
 extern void uidgen_local_call(const UidgenLink *link, const UidgenCall *call,
 							  UidgenReply *reply);
 
-/* The first call of an attempt, without its effect: it is rolled back.  Errors: likewise. */
+/* Make the first call of an attempt and roll it back.  Errors: as uidgen_local_call(). */
 extern void uidgen_local_rehearse(const UidgenLink *link, const UidgenCall *call);
 
 /*

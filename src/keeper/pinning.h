@@ -22,7 +22,7 @@ extern void uidgen_pinning_begin(void);
  */
 extern void uidgen_settle(void);
 
-/* The configuration was read again: likewise, and tell sessions of what has changed. */
+/* The configuration was read again: do as uidgen_settle(), and tell sessions what has changed. */
 extern void uidgen_pinning_reload(void);
 
 /* Pin what this process goes by, unless that is done: a grant is about to be used, or somebody waits for it who

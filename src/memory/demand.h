@@ -76,8 +76,8 @@ typedef struct UidgenDemand
 
 extern void uidgen_demand_init(UidgenDemand *demand);
 
-/* It is for another thing from now on, and no attempt has been made for that.  The lock
- * is held exclusively, and no attempt is under way. */
+/* The demand is for another thing from now on, for which no attempt was made.  The lock is held exclusively, and no
+ * attempt is under way. */
 extern void uidgen_demand_forget(UidgenDemand *demand);
 
 /* ---- callers ---- */

@@ -100,10 +100,10 @@ extern void uidgen_go_by(const UidgenPinned *pinned);
 extern bool uidgen_layout_is_unknown(void);
 extern bool uidgen_settings_are_unknown(void);
 
-/* The names of settings of the server that one of these gave, where they do not count; empty: none. */
+/* The names of the server's settings that ALTER DATABASE, ALTER ROLE or the client gave, in vain; empty: none. */
 extern const char *uidgen_misplaced_settings(void);
 
-/* Those others, as the keeper has them. */
+/* The other settings that a session goes by, as the keeper has them. */
 typedef struct UidgenServerSettings
 {
 	char		database[NAMEDATALEN];

@@ -27,7 +27,7 @@ typedef struct UidgenHolder
 	char		pad[64 - sizeof(UidgenAtomic) - sizeof(TimestampTz) - sizeof(Oid) - sizeof(int)];
 } UidgenHolder;
 
-/* A prepared transaction that has drawn ids, or of which that is not known. */
+/* A prepared transaction that has drawn ids, or may have. */
 typedef struct UidgenPreparedHolder
 {
 	FullTransactionId xid;		/* the entry is dead once it is no longer in
@@ -39,9 +39,9 @@ typedef struct UidgenPreparedHolder
 } UidgenPreparedHolder;
 
 /*
- * A reading, and the snapshot that was taken after it: the reading is good for that one and for
- * each that is not older.  Snapshots are ordered by xmax, and by how few top-level transactions
- * below it were running: each end of such a transaction raises the one or lowers the other.
+ * A reading, and the snapshot that was taken after it.  The reading is good for this snapshot and for each that is
+ * not older.  Snapshots are ordered by xmax, and by how few top-level transactions below it were running: each end of
+ * such a transaction raises the one or lowers the other.
  */
 typedef struct UidgenHorizonNote
 {

@@ -9,8 +9,8 @@
  *	postgresql://user@host:port,host:port/database?option=value&option=value
  *
  * What libpq cannot read, it reports with a piece of the string.  A password may be in it, though nobody
- * can say where.  So what is neither of these forms is refused, and no message repeats any of it: only
- * the position of what is wrong.
+ * can say where.  So a string in neither of these forms is refused.  No message repeats any of it: messages tell only
+ * the position of the error.
  */
 #include "postgres.h"
 

@@ -8,8 +8,8 @@
 #include "core/complaint.h"
 
 /*
- * False, and why, if there is a password in it, or another secret that libpq knows; or if libpq could not
- * read it, since then nobody knows what of it is a password.  The complaint repeats nothing of it.
+ * False, and why, if the string has a password or another secret that libpq knows; or if libpq could not read it,
+ * since then any part may be a password.  The complaint repeats nothing of the string.
  */
 extern bool uidgen_conninfo_may_be_shown(const char *conninfo, UidgenComplaint *error);
 

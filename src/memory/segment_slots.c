@@ -20,8 +20,8 @@ typedef struct SegmentTable
 } SegmentTable;
 
 /*
- * The index: which slot has a name, by linear probing from the hash of the name on.  A place has the
- * number of a slot, counted from 1; 0: it is free.  More than half of them always are.
+ * The index: which slot has a name, by linear probing from the hash of the name on.  A place has the number of a
+ * slot, counted from 1; 0: the place is free.  More than half of the places are always free.
  */
 static SegmentTable *table;
 static int *places;

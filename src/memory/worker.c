@@ -19,8 +19,8 @@
 
 #define NAME "uidgen keeper"
 
-/* A keeper that was called is given so long before another one is; twice as long each time none has come,
- * since what keeps them away would keep each of them in a worker slot. */
+/* How long a called keeper has to come before another is called.  The time doubles each time none has come, since
+ * whatever keeps keepers away would keep each of them in a worker slot. */
 #define CALL_AGAIN_US 1000000
 #define MOST_DOUBLINGS 6
 

@@ -26,7 +26,7 @@
 #include "storage/fd.h"
 
 /*
- * So many names are looked up at a time.  Another one waits until one of these has ended, as each does:
+ * At most this many names are looked up at a time.  A further name waits until a look-up has ended; each ends, since
  * a resolver gives up by itself.
  */
 #define THREADS_MAX 64
