@@ -464,7 +464,7 @@ my %plain = map { $_ => slurp($_) } grep { m{^src/.*\.[ch]$|^script/(?:registry|
 my @comments = map { my $file = $_; map { [ $file, $_ ] } grep { defined } $plain{$file} =~ m{/\*(.*?)\*/|((?:^[ \t]*--[^\n]*\n)+)}msg } sort keys %plain;
 none('sources and scripts say whose without "that of"', map { my $file = $_; map { "$file: $_" } $plain{$file} =~ /\b(th(?:at|ose)(?:\s|\*|--)+of\b.*)/ig } sort keys %plain);
 none('a COMMENT has at most 120 characters', map { my $file = $_; map { "$file: $_" } grep { length > 120 } map { s/''/'/gr } $plain{$file} =~ /^COMMENT ON .*?\sIS\s+'((?:[^']|'')*)';/msg } sort keys %plain);
-none("a field's comment does not go on with its name", map { my $file = $_; map { "$file: $_" } $plain{$file} =~ m{^\t.*;\s+/\* ((?:that|who|whose|in which|to|was|were)\b.*)}mg } sort keys %plain);
+none("a field's comment does not go on with its name", map { my $file = $_; map { "$file: $_" } $plain{$file} =~ m{^\t.*;\s+/\* ((?:of|that|who|whose|in which|to|was|were)\b.*)}mg } sort keys %plain);
 none('a sentence of a comment has at most 25 words', map { my ($file, $text) = @$_; map { "$file: $_" } grep { !/\|/ && split(' ') > 25 } map { split /(?<=[.:;?])\s+/, s/\s+/ /gr } split /\n\s*\n|\n(?=\t\w|\s*-)/, $text =~ s/^[ \t]*(?:\*|--)?//mgr } @comments);
 
 # Rooms: a folder of src/ holds what runs in the same place, and may include what lies

@@ -58,12 +58,12 @@ typedef struct UidgenCall
 
 	/* RENEW, RELEASE */
 	int			worker;
-	int64_t		old_token;		/* of the grant that is renewed or released */
-	UidgenTick	until;			/* last tick of the one that is renewed */
+	int64_t		old_token;		/* the token of the grant in question */
+	UidgenTick	until;			/* last tick of the grant to be renewed */
 	UidgenTick	needed;			/* the grant is to reach beyond this tick */
 	UidgenTick	window;
 	UidgenTick	at_most;		/* see UidgenLeaseAction */
-	UidgenTick	last_issued;	/* of the grant that is released */
+	UidgenTick	last_issued;	/* the last tick with ids of the grant */
 
 	/* IMPORT: worker ids, and their ends.  Only this registry is to be told. */
 	int			nends;
@@ -109,7 +109,7 @@ typedef struct UidgenNoReply
 	bool		did_nothing;	/* the call certainly did nothing, now or
 								 * later */
 	bool		locked;			/* the row is locked by somebody */
-	bool		too_late;		/* it was after not_after */
+	bool		too_late;		/* the call came after not_after */
 } UidgenNoReply;
 
 /* ---- an attempt ---- */

@@ -37,8 +37,8 @@ typedef struct UidgenFleetClock
 {
 	bool		known;			/* the registry has replied */
 	UidgenMicroseconds offset;	/* fleet time minus boot clock */
-	UidgenMicroseconds width;	/* of the last interval: how exact the offset
-								 * is */
+	UidgenMicroseconds width;	/* how exact the offset is: the width of the
+								 * last interval */
 
 	/*
 	 * The registry's own clock minus the boot clock, at most.  It differs

@@ -102,7 +102,7 @@ typedef struct Item
 {
 	const char *start;
 	int			length;
-	int			position;		/* of its first character, from 1 */
+	int			position;		/* where its first character is, from 1 */
 } Item;
 
 const char *

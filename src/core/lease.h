@@ -33,7 +33,7 @@
 typedef struct UidgenRequest
 {
 	int			wanted;			/* exactly this worker id, or -1 */
-	int			avoid;			/* not this one, or -1 */
+	int			avoid;			/* not this worker id, or -1 */
 	bool		never_used;		/* a worker id never used may be taken */
 	UidgenTick	floor;			/* the grant begins at this tick or later */
 	UidgenTick	window;			/* ticks to grant */
@@ -116,7 +116,7 @@ typedef struct UidgenTerms
 	bool		disposable;		/* each start of the server takes another one */
 	UidgenMicroseconds unit;	/* microseconds in a tick */
 	int			sequence_bits;
-	UidgenTick	last_tick;		/* of the layout; it is never granted */
+	UidgenTick	last_tick;		/* the layout's, which is never granted */
 	UidgenTick	window;
 	UidgenTick	padding;		/* what must be left of a grant, or it is
 								 * renewed */
@@ -127,7 +127,7 @@ typedef struct UidgenTerms
  * step of the clock. */
 typedef struct UidgenClocks
 {
-	UidgenTick	tick;			/* of the wall clock */
+	UidgenTick	tick;			/* the wall clock's */
 	UidgenMicroseconds offset;	/* wall clock minus boot clock, in
 								 * microseconds */
 	UidgenMicroseconds boot;	/* boot clock, in microseconds */

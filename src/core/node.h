@@ -53,14 +53,14 @@ typedef struct UidgenRegistryLife
 typedef struct UidgenNode
 {
 	/* Of the registry that answered last, whatever it was asked. */
-	bool		answered;		/* one has */
-	bool		answered_here;	/* at `place`: no other one is used there */
+	bool		answered;		/* some registry has */
+	bool		answered_here;	/* at `place`: no other is used there */
 	UidgenRegistryLife seen;
 
 	/* ---- of the one that answered last about grants ---- */
-	bool		joined;			/* one has */
+	bool		joined;			/* some registry has */
 	int64_t		registry_id;
-	UidgenTick	max_lead;		/* it grants no further ahead of its clock */
+	UidgenTick	max_lead;		/* no grant reaches further ahead */
 	UidgenTick	quarantine_until;
 	UidgenFleetClock clock;
 

@@ -32,16 +32,16 @@ typedef struct UidgenKeeping
 	UidgenTicketWords *words;
 	UidgenLease *lease;
 	UidgenNode *node;			/* what it knows as a node of a fleet */
-	UidgenGrant *unused;		/* of a fleet's registry: acquired, and never
-								 * published */
+	UidgenGrant *unused;		/* a fleet's grant that was acquired, and
+								 * never published */
 
 	const UidgenTicketRules *rules;
-	UidgenTerms settings;		/* the same for each registry; padding is not
-								 * set */
+	UidgenTerms settings;		/* before a registry's lengths count; padding
+								 * is not set */
 	UidgenTick	fleet_window;	/* in place of settings.window, where the
 								 * registry is a fleet's */
 	int			padding_factor; /* percent of the window */
-	UidgenMicroseconds epoch;	/* of the layout, since 1970 UTC */
+	UidgenMicroseconds epoch;	/* when tick 0 began, since 1970 UTC */
 	UidgenMicroseconds timeout; /* how long a node waits for the registry */
 
 	UidgenTimes (*look) (const void *machine);	/* at the clocks */

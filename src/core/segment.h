@@ -177,8 +177,8 @@ typedef struct UidgenSegmentLook
 {
 	uint64_t	segment;		/* 0: none */
 	uint32_t	generation;		/* the one drawn from */
-	uint64_t	size;			/* of its range; 0: it is empty */
-	uint64_t	left;			/* of it */
+	uint64_t	size;			/* how long its range is; 0: it is empty */
+	uint64_t	left;			/* how much of the range is left */
 	uint64_t	next;			/* size of the range in the other buffer; 0:
 								 * it is free */
 	uint64_t	wanted;			/* the longest block that somebody waits for;

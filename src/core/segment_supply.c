@@ -177,7 +177,7 @@ bool
 uidgen_supply_close(UidgenSupply *supply, const UidgenSegmentRest rests[2],
 					UidgenSupplyRelease *release)
 {
-	int64_t		end = supply->highest;	/* of what can be handed back so far */
+	int64_t		end = supply->highest;	/* where what goes back ends */
 
 	*release = (UidgenSupplyRelease) {.version = supply->version};
 	supply->version = 0;

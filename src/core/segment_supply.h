@@ -60,10 +60,10 @@ typedef struct UidgenSupply
 								 * segment began; -1: none */
 
 	/* ---- how fast numbers are used ---- */
-	int64_t		length;			/* of the next range, by how long others
-								 * lasted; 0: as the registry likes */
-	UidgenMicroseconds received_at; /* the last range; monotonic clock */
-	uint64_t	left_then;		/* in both buffers together */
+	int64_t		length;			/* how long the next range is to be, by how
+								 * long others lasted; 0: the registry says */
+	UidgenMicroseconds received_at; /* last range came; monotonic clock */
+	uint64_t	left_then;		/* what both buffers had then */
 
 	/* ---- counted since the slot was given to this segment ---- */
 	uint64_t	ranges;			/* fetched */
@@ -81,7 +81,7 @@ typedef struct UidgenSupplyRequest
 								 * likes */
 	int64_t		incarnation;
 	int64_t		version;
-	const int64_t *course;		/* of the supply */
+	const int64_t *course;		/* the supply's */
 	int			ncourse;
 	int64_t		highest;
 	int64_t		length;			/* UidgenSupply.length, once it is answered */

@@ -50,7 +50,7 @@ typedef struct Alphabet
 {
 	const char *name;
 	unsigned	base;
-	int			length;			/* of an id */
+	int			length;			/* digits of an id */
 	const char *digits;			/* from 0 on */
 	const uint8_t *values;		/* by character */
 	const char *last;			/* the largest number of 64 bits */

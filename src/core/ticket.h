@@ -106,7 +106,7 @@ typedef struct UidgenTicketWords
 typedef struct UidgenTicketRules
 {
 	int			sequence_bits;
-	UidgenTick	last_tick;		/* of the layout */
+	UidgenTick	last_tick;		/* the layout's */
 	uint64_t	start_mask;		/* which bits of a new tick's first sequence may
 								 * be set; 0: it starts at zero */
 	bool		start_random;	/* from `random`, or else where the last ended */

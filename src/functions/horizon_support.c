@@ -57,9 +57,9 @@ typedef struct Level
 typedef struct Search
 {
 	Oid			function;		/* InvalidOid: the column */
-	Level	   *level;			/* of what is looked at */
+	Level	   *level;			/* the query level that is looked at */
 	int			patience;		/* how many columns may still be followed */
-	RangeTblEntry *table;		/* of the column that was found */
+	RangeTblEntry *table;		/* the table of the column that was found */
 } Search;
 
 /* A column may be made of many, and these of many others. */

@@ -36,7 +36,7 @@ SQL_FUNCTION(uidgen_list_segments);
 typedef struct CallSite
 {
 	bool		constant;		/* the name is the same in each call */
-	int			length;			/* of the name, in bytes; 0: none yet */
+	int			length;			/* bytes of the name; 0: none yet */
 	char		name[RAW_NAME_SIZE];
 	UidgenNumbers numbers;
 } CallSite;
@@ -114,7 +114,7 @@ typedef struct Batch
 {
 	UidgenNumbers numbers;
 	uint64		left;			/* numbers still to be taken */
-	uint64		count;			/* of those that were taken, how many are left */
+	uint64		count;			/* numbers that were taken, and are left */
 	int64		next;
 } Batch;
 

@@ -130,8 +130,8 @@ typedef struct StatusLook
 	UidgenGrant grant;
 	UidgenNode	node;
 	char		host[sizeof(uidgen_memory->registry_host)];
-	UidgenFailure failure;		/* of the last attempt for a grant */
-	UidgenFailure move_failure; /* of the last attempt to move to the fleet */
+	UidgenFailure failure;		/* why the last attempt for a grant failed */
+	UidgenFailure move_failure; /* why the last move to the fleet failed */
 } StatusLook;
 
 static void

@@ -66,7 +66,7 @@ static const Oid column_types[COLUMNS] = {INT4OID, INT4OID, INT8OID, INT8OID, TE
 typedef struct Saved
 {
 	struct Saved *outer;
-	int			level;			/* of the savepoint that has issued */
+	int			level;			/* the level of the savepoint that issued */
 	UidgenPosition next;
 	UidgenTick	asked;
 	bool		changed;
@@ -82,7 +82,7 @@ typedef struct Stream
 	bool		mine;			/* this transaction has taken it */
 	bool		busy;			/* another transaction had taken it */
 	bool		changed;
-	bool		stored;			/* in the table, at the transaction's end */
+	bool		stored;			/* it is in the table */
 	Saved	   *saved;			/* the innermost; NULL: only the top level has
 								 * issued */
 } Stream;
@@ -99,7 +99,7 @@ static bool written = false;	/* it is about to end */
 typedef struct Registry
 {
 	int64		number;			/* the sign bit is set for a fleet's */
-	Oid			database;		/* of a local one */
+	Oid			database;		/* a local registry's database */
 } Registry;
 
 /* The database and the registry that they are of. */
@@ -118,7 +118,7 @@ typedef enum RowKind
 /* How many do not count. */
 typedef struct Others
 {
-	int			homes;			/* of another database, of which this is a copy */
+	int			homes;			/* another database's: this is its copy */
 	int			registries;
 	int			layouts;
 } Others;

@@ -58,7 +58,7 @@ look_at_clock(UidgenTicketWords *words, uint64 era)
 {
 	UidgenMicroseconds now;
 	UidgenTick	tick;
-	int64		left;			/* of the tick, in nanoseconds */
+	int64		left;			/* nanoseconds to the tick's end */
 
 	/* Nothing is taken through a gate that is shut. */
 	if (words != uidgen_server_words)

@@ -33,7 +33,7 @@
 /* An argument; it cannot be null. */
 typedef struct UidgenArgument
 {
-	const char *name;			/* of the function's parameter */
+	const char *name;			/* the function's parameter */
 	Oid			type;			/* a built-in one: its OID is the same
 								 * everywhere */
 	const char *value;

@@ -42,7 +42,7 @@ typedef struct UidgenCounts
 	uint64		single;			/* one at a time */
 	uint64		batch;			/* uid_next_batch(), all that it took */
 	uint64		block;			/* uid_reserve() */
-	uint64		numbers;		/* of segments */
+	uint64		numbers;		/* numbers of segments */
 	UidgenWaits waits[UIDGEN_COUNTED_WAITS];
 	uint64		unused[6];		/* whole cache lines */
 } UidgenCounts;

@@ -62,12 +62,12 @@ typedef struct UidgenDemand
 	 * uidgen_memory->lock protects the fields below; the keeper alone writes
 	 * them.
 	 */
-	UidgenFailure failure;		/* of the last attempt */
+	UidgenFailure failure;		/* why the last attempt failed */
 	int64		failures;		/* attempts that failed */
 	int			failures_in_row;
-	UidgenMicroseconds failing_since;	/* the first of them; monotonic clock */
+	UidgenMicroseconds failing_since;	/* first failure; monotonic clock */
 	UidgenMicroseconds failed_at;	/* the last one; monotonic clock */
-	uint32		causes[UIDGEN_CAUSES];	/* of this outage, the last first; 0:
+	uint32		causes[UIDGEN_CAUSES];	/* this outage's, the last first; 0:
 										 * none */
 	UidgenMicroseconds retry_at;	/* no attempt before this; monotonic clock */
 	bool		attempting;		/* an attempt is under way or was broken off */
@@ -86,7 +86,7 @@ extern void uidgen_demand_forget(UidgenDemand *demand);
 typedef struct UidgenWait
 {
 	UidgenDemand *on;
-	uint64		number;			/* of the call's last demand; 0: none yet */
+	uint64		number;			/* the call's last demand; 0: none yet */
 	UidgenMicroseconds deadline;	/* monotonic clock; 0: not set */
 	int			fruitless;		/* demands that were served and did not help */
 	bool		counted[UIDGEN_COUNTED_WAITS];	/* as one that waits for this */

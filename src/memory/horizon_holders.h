@@ -48,9 +48,9 @@ typedef struct UidgenHorizonNote
 	UidgenTick	tick;
 	uint64		xmax;			/* a full transaction id */
 	int64		running;
-	int64		span;			/* of time, in which it was made */
+	int64		span;			/* the span of time that it was made in */
 	Oid			database;		/* the holders of this one were read */
-	uint64		generation;		/* of all that readers are told */
+	uint64		generation;		/* the generation of what readers are told */
 } UidgenHorizonNote;
 
 /* The last notes, of each database one in each span of time at most. */

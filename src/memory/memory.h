@@ -32,8 +32,8 @@
  */
 typedef struct UidgenMemoryHead
 {
-	uint64		shape;			/* of all that follows; 0: it was not made yet */
-	char		version[24];	/* of the library that made it */
+	uint64		shape;			/* number of what follows; 0: not made yet */
+	char		version[24];	/* the library's that made it */
 	pg_atomic_uint32 other_versions;	/* keepers that came with another
 										 * shape */
 	char		pad[UIDGEN_TICKET_LINE - sizeof(uint64) - 24 - sizeof(pg_atomic_uint32)];
@@ -94,7 +94,7 @@ typedef struct UidgenMemory
 	pg_atomic_uint64 called_at;
 	pg_atomic_uint32 calls;		/* since a keeper was seen last */
 
-	int			tranche;		/* of all locks in the memory */
+	int			tranche;		/* all locks here are in it */
 
 	/*
 	 * `lock` protects everything below.  The keeper alone writes it, and so
@@ -108,8 +108,8 @@ typedef struct UidgenMemory
 
 	/* These are written by the successor, too. */
 	bool		successor_awaited;	/* the keeper has called a successor */
-	uint32		successor_pid;	/* of the one that has come, or 0 */
-	UidgenProcess successor;	/* the same; none has come, or that one */
+	uint32		successor_pid;	/* the process that has come, or 0 */
+	UidgenProcess successor;	/* its process; none: it has not come */
 
 	/*
 	 * What this server goes by.  The keeper writes it or, at preload, the

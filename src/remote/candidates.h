@@ -33,7 +33,7 @@ typedef struct UidgenCandidate
 	UidgenMicroseconds begun;	/* when the connection began; monotonic clock */
 	UidgenMicroseconds end;		/* when to stop waiting for it, or look-up */
 	PostgresPollingStatusType polling;
-	int			length;			/* of the answer, as far as it has come */
+	int			length;			/* how much of the answer has come */
 	PGresult   *result;
 } UidgenCandidate;
 

@@ -39,7 +39,7 @@ typedef struct UidgenHost
 	 * What it told last, when it was asked which registry it has
 	 * (candidates.h).
 	 */
-	bool		told;			/* it has told one */
+	bool		told;			/* it has told a registry */
 	int64		registry_id;
 	bool		in_recovery;
 	UidgenMicroseconds mute_until;	/* it cannot tell; not asked again before */
@@ -50,8 +50,8 @@ typedef struct UidgenHost
 	bool		tried;
 	UidgenMicroseconds asked_at;	/* when its name was asked for first; 0:
 									 * not yet */
-	char	   *addresses;		/* of its name; NULL: not known */
-	bool		slow;			/* it was left because they were not known */
+	char	   *addresses;		/* what its name stands for; NULL: not known */
+	bool		slow;			/* passed over: its addresses took too long */
 	bool		read_only;		/* it takes no writes */
 	bool		other;			/* it has another registry than is known */
 	char		problem[256];	/* empty: none */
