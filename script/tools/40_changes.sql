@@ -192,7 +192,7 @@ BEGIN
 		RAISE EXCEPTION 'trigger "~uid_delete" of table "%" calls a function of another role', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
 			USING ERRCODE = 'insufficient_privilege',
 				DETAIL = format('It is %s. The function that fills the table of deleted keys belongs to the owner of the table.', uidgen_tools.write_function(function)),
-				HINT = format('Drop the trigger. If the table was tracked when it was given to another role, let a superuser run DROP FUNCTION %s CASCADE, and drop the table of that name; then call uid_track_changes(), and let all readers copy the table anew.', uidgen_tools.write_function(function));
+				HINT = 'Drop the trigger. If the table was tracked when it was given to another role, let the owner of the function drop it with CASCADE, and drop the table of that name; then call uid_track_changes(), and let all readers copy the table anew.';
 	END IF;
 END
 $$;
@@ -989,7 +989,8 @@ BEGIN
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 			FROM (SELECT c.relacl FROM pg_class AS c WHERE c.oid = own UNION ALL SELECT a.attacl FROM pg_attribute AS a WHERE a.attrelid = own) AS c (acl), aclexplode(c.acl) AS g WHERE g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
 		UNION ALL
-		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written), format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner))
+		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written),
+				CASE WHEN w.kind = 'table' OR EXISTS (SELECT FROM pg_namespace AS n WHERE n.oid = s.schema AND n.nspowner = s.owner) THEN format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner)) END
 			FROM (SELECT 'table', 'ALL ON TABLE', deleted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS u (privilege) HAVING NOT bool_and(has_table_privilege(s.owner, own, u.privilege))
 				UNION ALL SELECT 'schema', 'USAGE ON SCHEMA', uidgen_tools.write_schema(s.schema) WHERE own IS NOT NULL AND NOT has_schema_privilege(s.owner, s.schema, 'USAGE')) AS w (kind, granted, written)
 		UNION ALL
