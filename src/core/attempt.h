@@ -159,8 +159,8 @@ typedef struct UidgenAttempt
 	UidgenClocks clocks;		/* when it began */
 	UidgenNodeAction action;	/* what was decided last */
 	UidgenGrant grant;			/* the grant that was acquired */
-	bool		taught;			/* a grant began at `known` or below, and
-								 * the registry was asked again */
+	bool		taught;			/* a grant began at `known` or below, and the
+								 * registry was asked again */
 	UidgenTick	known;			/* the last known tick of its worker id */
 	UidgenTick	beyond;
 	int			calls;			/* how many this acquisition has made */
