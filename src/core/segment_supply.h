@@ -45,7 +45,8 @@ typedef struct UidgenSupply
 								 * UidgenGrant.registry */
 	int64_t		incarnation;
 	int64_t		version;		/* proves a release; 0: none may be made */
-	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* which the registry had taken */
+	int64_t		course[UIDGEN_SUPPLY_COURSE];	/* which the registry had
+												 * taken */
 	int			ncourse;		/* how many numbers `course` has; 0: nothing
 								 * is known */
 	int64_t		step;			/* length of a first range */

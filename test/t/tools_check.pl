@@ -282,7 +282,7 @@ SAID
 	shop('DROP TABLE child; INSERT INTO item DEFAULT VALUES; CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$; CREATE TRIGGER skip BEFORE UPDATE ON item_number_counter FOR EACH ROW EXECUTE FUNCTION skip()');
 	ok(poll_until(sub { shop('CALL uid_number_rows($$item$$, $$id$$)') =~ /table "s_numbered"."item_number_counter" does not keep the last number/ }), 'a last number that is not kept is an error');
 	is(shop('SELECT count(*) FROM item_number'), '0', '... and gives none');
-	begin('given', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()); ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other');
+	begin('default_rights', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()); ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other');
 	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true); ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other');
 	is(said('item') . shop('SET array_nulls = off; CALL uid_number_rows($$item$$, $$id$$)') =~ s/\|\d+(?=\|0\z)//r, '0|0|0|0', 'nobody else may write to numbers, whatever the default privileges are');
 	is(shop('GRANT INSERT (number), SELECT ON item_number TO other') . said('item'), 'tell others than the owner may write to table "item_number", which has the numbers of table "item"', '... and whoever may later, also to a column, is told');
