@@ -234,7 +234,7 @@ BEGIN
 	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
 		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
-	PERFORM uidgen.run_confined(r.line) FROM (VALUES (numbers), (counter)) AS w (name) CROSS JOIN LATERAL uidgen_tools.write_revoke(w.name::regclass) AS r (line) WHERE r.line IS NOT NULL;
+	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid) AS r (line) WHERE r.line IS NOT NULL;
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;
