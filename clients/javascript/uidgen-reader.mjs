@@ -121,13 +121,13 @@ class Reader {
 	async loop(poll, { pause = 100, failed = () => false } = {}) {
 		let wait = 0
 		while (!this.#stopped) {
+			let isFull = false			// and has more behind it
 			try {
-				// A poll that was full has more behind it.
-				wait = await poll() >= this.limit ? 0 : Math.min(2 * wait || pause, 16 * pause)
+				isFull = await poll() >= this.limit
 			} catch (error) {
 				if (!failed(error)) throw error
-				wait = Math.min(2 * wait || pause, 16 * pause)
 			}
+			wait = isFull ? 0 : Math.min(2 * wait || pause, 16 * pause)
 			if (!this.#stopped) await new Promise(wake => {
 				const timer = setTimeout(wake, wait)
 				this.#wake = () => {

@@ -39,6 +39,9 @@ class _Connection:
         """A table as a statement with values writes it; whatever it is called, it stays a name."""
         return self.ask("SELECT %s::pg_catalog.regclass::pg_catalog.text AS name", table)[0]["name"].replace("%", "%%")
 
+    def quote(self, column):
+        return self.ask("SELECT pg_catalog.quote_ident(%s) AS name", column)[0]["name"].replace("%", "%%")
+
     def make_place(self, places, reader, last):
         """Makes the table of places and the place of a reader, unless they are there."""
         self.ask("SELECT pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtext(%s))::pg_catalog.text", places)      # readers may begin at once
@@ -81,13 +84,20 @@ class _Reader:
     def _loop(self, poll, pause, failed):
         wait = 0
         while not self._stopped.wait(wait):
+            is_full = False         # and has more behind it
             try:
-                # A poll that was full has more behind it.
-                wait = 0 if poll() >= self.limit else min(2 * wait or pause, 16 * pause)
+                is_full = poll() >= self.limit
             except Exception as error:
                 if not failed or not failed(error):
                     raise
-                wait = min(2 * wait or pause, 16 * pause)
+            wait = 0 if is_full else min(2 * wait or pause, 16 * pause)
+
+    def _in_transaction(self, work, *values):
+        try:
+            return work(*values)
+        except BaseException:
+            self.close()
+            raise
 
 
 class Consumer(_Reader):
@@ -106,11 +116,11 @@ class Consumer(_Reader):
 
     def begin(self, last=0):
         """Makes the table of places, and a place behind the id last, unless they are there."""
-        self._in_transaction(lambda c: c.make_place(self.places, self.name, last))
+        self._in_transaction(self._connection.make_place, self.places, self.name, last)
 
     def poll(self, handle):
         """Calls handle(rows, connection) with what is new, dictionaries, if anything is.  Return: how many rows; limit: there are more."""
-        return self._in_transaction(lambda c: self._poll(c, handle))
+        return self._in_transaction(self._poll, self._connection, handle)
 
     def run(self, handle, pause=0.1, failed=None):
         """Polls until stop().  An error ends it, unless failed(error) returns true.  The pause doubles, up to 16 times, while nothing is new."""
@@ -121,7 +131,7 @@ class Consumer(_Reader):
 
     def _poll(self, c, handle):
         last = c.lock_place(self.places, self.name)
-        key = c.ask("SELECT pg_catalog.quote_ident(%s) AS name", self._key)[0]["name"].replace("%", "%%")
+        key = c.quote(self._key)
         # A statement of its own, whose snapshot is later than the lock.
         rows = c.ask("SELECT * FROM " + c.name(self._table) + " WHERE " + key + " > %s AND " + key + " <= uid_horizon() ORDER BY " + key + " LIMIT %s", last, self.limit)
         self._note_horizon(c, rows)
@@ -130,13 +140,6 @@ class Consumer(_Reader):
             last = rows[-1][self._key]
         c.move_place(self.places, self.name, last)
         return len(rows)
-
-    def _in_transaction(self, work):
-        try:
-            return work(self._connection)
-        except BaseException:
-            self._connection.close()
-            raise
 
 
 class Copy(_Reader):
@@ -153,11 +156,11 @@ class Copy(_Reader):
 
     def begin(self):
         """Makes the table of places, and a place before the first copy, unless they are there."""
-        self._in_transactions(lambda: self._copy.make_place(self.places, self.name, None))
+        self._in_transaction(self._copy.make_place, self.places, self.name, None)
 
     def poll(self):
         """Brings up to limit changes into the copy, or all rows if the copy is not made yet or has to be made anew.  Return: how many; limit: there are more."""
-        return self._in_transactions(self._poll)
+        return self._in_transaction(self._poll)
 
     def run(self, pause=0.1, failed=None):
         """Polls until stop(), as Consumer.run() does."""
@@ -179,7 +182,7 @@ class Copy(_Reader):
         keys = [n for n, column in enumerate(columns) if column["is_key"]]
         if not keys:
             raise LookupError("table %s, the copy, has no primary key" % self._table)
-        version = source.ask("SELECT pg_catalog.quote_ident(%s) AS name", self._version)[0]["name"].replace("%", "%%")
+        version = source.quote(self._version)
         # As text, so that the driver's types need not be equal.
         query = ("SELECT %s, v.%s, v.gone FROM %s AS v WHERE v.%s <= uid_horizon()"
             % (", ".join("v.%s::pg_catalog.text" % column["name"] for column in columns), version, source.name(self._view), version))
@@ -207,10 +210,3 @@ class Copy(_Reader):
         source.get().rollback()
         copy.move_place(self.places, self.name, last)
         return count
-
-    def _in_transactions(self, work):
-        try:
-            return work()
-        except BaseException:
-            self.close()
-            raise

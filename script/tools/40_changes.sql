@@ -861,7 +861,7 @@ DECLARE
 	is_anew boolean := false;
 	steps text[] := '{}';
 	late text;
-	others text[];
+	others oid[];
 	remarks text[] := '{}';
 	undo text[] := '{}';
 BEGIN
@@ -890,13 +890,13 @@ BEGIN
 		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
 	END IF;
 	-- The trigger that a partition has kept from another tracked table is all that tells of its rows there.
-	others := ARRAY(SELECT DISTINCT uidgen_tools.write_relation(c.oid)
+	others := ARRAY(SELECT DISTINCT c.oid
 		FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM s.function
 			JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0
 			CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = s.owner
 		WHERE o.function = g.tgfoid ORDER BY 1);
-	steps := ARRAY(SELECT format('INSERT INTO %s DEFAULT VALUES;', o.written) FROM unnest(others) AS o (written)) || steps;
-	remarks := remarks || ARRAY(SELECT format('a partition was in another tracked table: its readers copy that anew, by a mark in %s', o.written) FROM unnest(others) AS o (written));
+	steps := ARRAY(SELECT uidgen_tools.write_mark(o.relation) FROM unnest(others) AS o (relation)) || steps;
+	remarks := remarks || ARRAY(SELECT format('a partition was in another tracked table: its readers copy that anew, by a mark in %s', uidgen_tools.write_relation(o.relation)) FROM unnest(others) AS o (relation));
 	undo := ARRAY(SELECT u.line FROM (VALUES
 			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
 			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
@@ -906,7 +906,7 @@ BEGIN
 			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, version), '', '', v.comment)),
 			(7, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
-	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || others, ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || ARRAY(SELECT uidgen_tools.write_relation(o.relation) FROM unnest(others) AS o (relation)), ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	RETURN QUERY SELECT 'late', late WHERE late IS NOT NULL;
 	RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
@@ -986,8 +986,7 @@ BEGIN
 		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(own))
 			FROM pg_class AS c WHERE c.oid = own AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
 		UNION ALL
-		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-			FROM (SELECT c.relacl FROM pg_class AS c WHERE c.oid = own UNION ALL SELECT a.attacl FROM pg_attribute AS a WHERE a.attrelid = own) AS c (acl), aclexplode(c.acl) AS g WHERE g.grantee <> s.owner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0
+		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), w.line FROM uidgen_tools.write_revoke(own) AS w (line) WHERE w.line IS NOT NULL
 		UNION ALL
 		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written),
 				CASE WHEN w.kind = 'table' OR EXISTS (SELECT FROM pg_namespace AS n WHERE n.oid = s.schema AND n.nspowner = s.owner) THEN format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner)) END
