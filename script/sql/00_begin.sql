@@ -1,18 +1,18 @@
 --
 -- The edition of uidgen in SQL and PL/pgSQL, for servers where no library can be installed.
 --
--- The owner of a database runs it, with any client: it is one statement.  After it:
+-- The owner of a database runs this script with any client, since the script is a single statement.  After that the owner runs
 --
 --	SELECT uidgen.set_up(worker_id => NUMBER);
 --
--- with a number that no other database has.  The script of a later version is the upgrade: it keeps what set_up() was given, and where ids are.
+-- with a number that no other database has.  An upgrade runs the script of the later version, which keeps the arguments of set_up() and the position.
 --
--- What users call is in the first schema of the search path, as with CREATE EXTENSION, and all else in schema uidgen: so the edition and the
--- extension cannot both be in a database.  docs/design/sql-edition.md says how it works.
+-- The script makes the functions for users in the first schema of the search path, as CREATE EXTENSION does, and all others in schema uidgen.
+-- So a database cannot have both the edition and the extension.  docs/design/sql-edition.md has the rules.
 --
 DO $uidgen$
 DECLARE
-	-- Before the search path is set, nothing here, and no type, may be found in another schema than pg_catalog.
+	-- Each function and type in this block is of pg_catalog, since the search path is still the caller's.
 	caller_schema CONSTANT pg_catalog.text := pg_catalog.current_schema();
 	caller_path CONSTANT pg_catalog.text := pg_catalog.current_setting('search_path');
 	caller_messages CONSTANT pg_catalog.text := pg_catalog.current_setting('client_min_messages');
@@ -20,7 +20,7 @@ DECLARE
 	caller_quotes CONSTANT pg_catalog.text := pg_catalog.current_setting('quote_all_identifiers');
 	caller_extras CONSTANT pg_catalog.text := pg_catalog.current_setting('plpgsql.extra_errors');
 BEGIN
--- What is parsed while this script runs is bound to what this search path finds, for good.
+-- This search path decides for good which objects the SQL bodies below refer to: PostgreSQL parses them now.
 PERFORM pg_catalog.set_config('search_path', 'pg_catalog, pg_temp', true);
 PERFORM set_config('client_min_messages', 'warning', true), set_config('standard_conforming_strings', 'on', true), set_config('quote_all_identifiers', 'off', true), set_config('plpgsql.extra_errors', 'none', true);
 
@@ -33,14 +33,14 @@ ELSIF EXISTS (SELECT FROM pg_namespace AS n JOIN pg_roles AS me ON me.oid = n.ns
 ELSIF to_regnamespace('uidgen') IS NULL THEN
 	CREATE SCHEMA uidgen;
 END IF;
--- Tables go on with ids of an earlier layout when the edition or its tools are taken out and put in anew: so a schema of its own,
--- which neither drops.
+-- The record of layouts has a schema of its own, which take_out() does not drop: tables keep ids of an earlier layout when the
+-- edition is taken out and put in anew.
 IF to_regnamespace('uidgen_history') IS NULL THEN
 	CREATE SCHEMA uidgen_history;
 END IF;
--- Everybody may call what is made from here on, whatever the owner's default privileges are; at the end this is taken back.
+-- Everybody may call the functions that follow, whatever the owner's default privileges are.  90_end.sql sets these back.
 ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen GRANT EXECUTE ON FUNCTIONS TO PUBLIC;
--- After these, which may have waited for somebody who makes schemas of the same names.
+-- Looked at after CREATE SCHEMA, which may have waited for another session that makes schemas of the same names.
 IF EXISTS (SELECT FROM pg_namespace AS n
 		LEFT JOIN LATERAL (SELECT p.proowner FROM pg_proc AS p WHERE p.pronamespace = n.oid UNION SELECT c.relowner FROM pg_class AS c WHERE c.relnamespace = n.oid
 			UNION SELECT t.typowner FROM pg_type AS t WHERE t.typnamespace = n.oid) AS o (owner) ON true,
@@ -49,7 +49,7 @@ IF EXISTS (SELECT FROM pg_namespace AS n
 	RAISE EXCEPTION 'schema uidgen or uidgen_history, or what is in it, belongs to another role'
 		USING ERRCODE = 'insufficient_privilege', HINT = 'Put the edition in by the role that did so before. A schema that is not of the edition can be renamed.';
 ELSIF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
-	-- First of all, as set_up() does
+	-- The first lock, as in set_up(), so that the two cannot deadlock
 	IF to_regclass('uidgen_history.layout_used') IS NOT NULL THEN
 		LOCK TABLE uidgen_history.layout_used IN SHARE UPDATE EXCLUSIVE MODE;
 	END IF;
@@ -58,17 +58,17 @@ ELSIF coalesce(caller_schema, 'uidgen') = 'uidgen' THEN
 	RAISE EXCEPTION 'no schema has been selected for the functions of uidgen'
 		USING ERRCODE = 'invalid_schema_name', HINT = 'Name a schema that exists first in search_path.';
 ELSE
-	-- It follows the schema to another name, and into a dump; who drops the schema drops it, too, and what users call goes to another one.
+	-- A reference to the schema itself: it survives a rename and a dump.  DROP SCHEMA drops this function; then users' functions get another schema.
 	EXECUTE format('CREATE FUNCTION uidgen.own_place() RETURNS regnamespace LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE RETURN %L::regnamespace', quote_ident(caller_schema));
 END IF;
 COMMENT ON SCHEMA uidgen IS 'what uidgen''s edition in SQL, version UIDGEN_VERSION, is made of';
 COMMENT ON SCHEMA uidgen_history IS 'what uidgen''s edition in SQL remembers when it is taken out';
 COMMENT ON FUNCTION uidgen.own_place() IS 'the schema of what users call';
 
--- What is there already is not touched, nor its comment: an upgrade in a long transaction would lock it against those who draw.
+-- An existing table and its comments stay as they are: an upgrade in a long transaction would lock the table against sessions that draw.
 IF to_regclass('uidgen_history.layout_used') IS NULL THEN
 	-- [stands for uidgen.layout_used: operator_layout_change]
-	-- No key: a subscription to all tables of another database adds its rows, as it does its ids.
+	-- The table has no key, since a subscription to all tables of another database adds the rows of that database.
 	CREATE TABLE uidgen_history.layout_used (layout text NOT NULL, since timestamptz NOT NULL DEFAULT now());
 	ALTER TABLE uidgen_history.layout_used REPLICA IDENTITY FULL;
 	COMMENT ON TABLE uidgen_history.layout_used IS 'the layouts that ids of this database have';
@@ -76,8 +76,8 @@ IF to_regclass('uidgen_history.layout_used') IS NULL THEN
 	COMMENT ON COLUMN uidgen_history.layout_used.since IS 'when the edition was put in with it';
 END IF;
 
--- What users call is made in the schema of what it belongs to, where nobody else can have made anything, and is handed out at the end.
--- An upgrade fetches it first.
+-- The script makes users' functions in schema uidgen, where nobody else can have made anything, and moves them to their place at the end.
+-- An upgrade moves them back first.
 
 CREATE FUNCTION uidgen.own_functions(home regnamespace) RETURNS SETOF regprocedure
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET quote_all_identifiers = off	-- names of types are compared
@@ -89,11 +89,11 @@ BEGIN
 	IF to_regprocedure(format('%s.own_names()', home)) IS NOT NULL THEN
 		EXECUTE format('SELECT %s.own_names()', home) INTO names;
 	END IF;
-	-- It goes with the schema of what users call.
+	-- DROP SCHEMA of the users' schema drops it, too.
 	IF to_regprocedure('uidgen.own_place()') IS NOT NULL THEN
 		place := uidgen.own_place();
 	END IF;
-	-- Everybody may call uidgen.next(), and so make a function uid_next() that does.
+	-- A function uid_next() of somebody else may call uidgen.next(), as everybody may: so the owner is compared, too.
 	RETURN QUERY SELECT p.oid::regprocedure FROM pg_proc AS p JOIN pg_namespace AS n ON n.oid = home AND n.nspowner = p.proowner
 		WHERE p.pronamespace = home OR p.pronamespace = place AND format('%s(%s)', p.proname, oidvectortypes(p.proargtypes)) = ANY (names);
 	IF NOT FOUND AND home = 'uidgen'::regnamespace THEN

@@ -1,7 +1,7 @@
 --
--- Layouts: their grammar is in the part before, which the registry shares; here is what is computed from them.
+-- Layouts: what is computed from their fields.  Their grammar is in the part before, which the registry shares.
 --
--- All arithmetic is on bigint, whose shifts and masks are those of 64 bits; the sign bit is a bit like others.
+-- All arithmetic is on bigint, with shifts and masks of 64 bits; the sign bit is a bit like others.
 --
 
 IF to_regtype('uidgen.parsed') IS NULL THEN
@@ -77,7 +77,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.field_bits(uidgen.parsed, text, integer) IS 'the bits of an id that hold a value; an error if it does not fit';
 
--- Times in microseconds since 1970; numeric, since those of a layout may reach further than bigint.
+-- Microseconds since 1970, as numeric, since the times of a layout may reach further than bigint.
 CREATE FUNCTION uidgen.time_at(microseconds numeric) RETURNS timestamptz
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -98,7 +98,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.time_at(l.epoch + tick * l.unit);
 COMMENT ON FUNCTION uidgen.tick_time(uidgen.parsed, numeric) IS 'when a tick begins; null if PostgreSQL has no such time';
 
--- As messages show times, whatever the session's date style is.
+-- Independent of the session's date style.
 CREATE FUNCTION uidgen.time_text("time" timestamptz) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE
 SET search_path = pg_catalog, pg_temp SET datestyle = 'ISO'
@@ -109,7 +109,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.time_text(timestamptz) IS 'a time as messages show it';
 
--- Until then, ids are positive.
 CREATE FUNCTION uidgen.last_tick(l uidgen.parsed) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.lowest_bits(l.time_bits - (l.time_shift + l.time_bits) / 64);

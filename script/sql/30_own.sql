@@ -1,8 +1,8 @@
 --
--- What this database generates with, and what follows from it, as uidgen.set_up() has written it.
+-- The settings of this database, and values that follow from them, as uidgen.set_up() has written them.
 --
--- Each value is a function that returns a constant, so that the planner, and PL/pgSQL for its expressions, puts the constant in its
--- place: a table would have to be read for each id.  Before set_up() each is an error, never null, which a plan would keep.
+-- Each value is a function that returns a constant, because the planner replaces the call by the constant, also in PL/pgSQL.  A table would
+-- have to be read for each id.  Before set_up(), each function raises an error instead of returning null, since a plan would keep the null.
 --
 
 CREATE FUNCTION uidgen.refuse_to_begin() RETURNS void
@@ -16,7 +16,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_to_begin() IS 'the error before uidgen.set_up()';
 
--- The first ones are what set_up() was given, and where ids began; the others follow from them.
+-- First the arguments of set_up() and the position where ids began; the values after these follow from them.
 CREATE FUNCTION uidgen.write_constants(l uidgen.parsed, worker integer, datacenter integer, max_ahead bigint, horizon boolean, first bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,9 +1,9 @@
 --
--- What an id says, and an id from its fields.
+-- The fields of an id, and an id from its fields.
 --
--- With a layout, a function is SQL that the planner puts in its place, so that a layout which is a constant is parsed once a
--- query.  Without, it is PL/pgSQL: inlined, it would pass for immutable, and an index on it would stay when the
--- database gets another layout.
+-- A function with a layout as its argument is in SQL: the planner inlines it, and parses a constant layout once a query.  A function
+-- without a layout is in PL/pgSQL, so that it is not inlined: it would count as immutable then, and an index on it would be wrong after
+-- the database gets another layout.
 --
 
 CREATE FUNCTION uidgen.id_time(l uidgen.parsed, id bigint) RETURNS timestamptz
@@ -47,12 +47,12 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.id_fields(uidgen.parsed, bigint) IS 'the fields of an id; a field that the layout lacks is null';
 
--- Where a time lies, seen from the ticks of a layout: before (-1), in (0) or after (1).
+-- A time is before the ticks of a layout (-1), in them (0), or after them (1).
 CREATE FUNCTION uidgen.find_tick(l uidgen.parsed, "time" timestamptz, OUT place integer, OUT tick bigint)
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- The infinities are numbers here, too.  Of times in its last decades PostgreSQL tells the epoch rounded.
+	-- extract() gives numbers for the infinities, too, and rounds the epoch of the last decades of timestamptz.
 	microseconds CONSTANT numeric := CASE WHEN "time" < '294000-01-01 UTC' THEN extract(epoch FROM "time") * 1000000
 		ELSE (extract(epoch FROM "time" - interval '2400000 hours') + 8640000000) * 1000000 END;
 	found numeric;
@@ -123,7 +123,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.id_time(uidgen.parsed(layout), id);
 COMMENT ON FUNCTION uidgen.uid_timestamp(bigint, text) IS 'the time in an id under a layout or preset';
 
--- Not strict: a field that the layout lacks is passed as null, as uid_parse() returns it.
+-- Not strict: uid_parse() returns null for a field that the layout lacks, and these functions take null for it.
 CREATE FUNCTION uidgen.uid_make("timestamp" timestamptz, worker integer, sequence integer,
 	datacenter integer DEFAULT NULL, tag integer DEFAULT NULL) RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE

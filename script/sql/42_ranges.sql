@@ -1,5 +1,5 @@
 --
--- The ids of a time, and of a range of time: bounds for comparisons.  src/functions/ranges.c says why they are as they are.
+-- Bounds for comparisons: the ids of a time, and of a range of time.  src/functions/ranges.c has the reasons for each bound.
 --
 
 CREATE FUNCTION uidgen.extreme(l uidgen.parsed, "time" timestamptz, largest boolean) RETURNS bigint
@@ -8,7 +8,7 @@ AS $$
 DECLARE
 	sign CONSTANT bigint := 1::bigint << 63;
 	found record := uidgen.find_tick(l, "time");
-	-- The bits of the time, where the layout has the tick; the others are free.
+	-- The time decides its own bits when the layout has the tick; all other bits are free.
 	value CONSTANT bigint := coalesce(found.tick << l.time_shift, 0);
 	free CONSTANT bigint := l.mask & CASE WHEN found.place = 0 THEN ~ (uidgen.lowest_bits(l.time_bits) << l.time_shift) ELSE -1 END;
 BEGIN
@@ -17,7 +17,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.extreme(uidgen.parsed, timestamptz, boolean) IS 'smallest or largest id of the tick that a time is in; where the layout has no such tick, its smallest or largest id';
 
--- Where a half-open range begins or ends; null if it is above all numbers.
+-- Null stands for a bound above the largest bigint.
 CREATE FUNCTION uidgen.range_bound(l uidgen.parsed, "time" timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -39,7 +39,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.range_bound(uidgen.parsed, timestamptz) IS 'where a half-open range of ids begins or ends; null if that is above all numbers';
 
--- A bound that is above all numbers is the last number.
 CREATE FUNCTION uidgen.range_begin(l uidgen.parsed, "time" timestamptz) RETURNS bigint
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -55,7 +54,7 @@ AS $$
 DECLARE
 	bound CONSTANT bigint := uidgen.range_bound(l, "time");
 BEGIN
-	-- Some layouts begin at the smallest number of all.
+	-- No number is below the smallest bigint, at which some layouts begin.
 	RETURN CASE WHEN bound IS NULL THEN 9223372036854775807 WHEN bound = 1::bigint << 63 THEN bound ELSE bound - 1 END;
 END
 $$;
@@ -68,7 +67,7 @@ DECLARE
 	first bigint := uidgen.range_bound(l, "from");
 	last bigint := uidgen.range_bound(l, "to");
 BEGIN
-	-- It begins above all numbers: nothing is in it.
+	-- The range is empty: it begins above the largest bigint.
 	IF "from" IS NOT NULL AND first IS NULL THEN
 		first := 9223372036854775807;
 		last := coalesce(last, first);
@@ -98,7 +97,7 @@ LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN uidgen.extreme(uidgen.parsed(layout), "timestamp", true);
 COMMENT ON FUNCTION uidgen.uid_max(timestamptz, text) IS 'largest id of the tick that a time is in, under a layout or preset; where the layout has no such tick, its smallest or largest id';
 
--- These are what uid_between() is made of, with the names that the extension's plans show.
+-- The two bounds in uid_between(), with the names that plans of the extension show.
 -- [stands for uidgen.first_since(): operator_hostile_schema]
 CREATE FUNCTION uidgen.first_since("from" timestamptz) RETURNS bigint
 LANGUAGE plpgsql STABLE PARALLEL SAFE

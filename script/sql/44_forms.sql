@@ -59,7 +59,7 @@ AS $$
 DECLARE
 	f CONSTANT record := uidgen.form(form);
 	base CONSTANT integer := length(f.digits);
-	-- As a number without a sign: all but the last digit of that fits into bigint.
+	-- An unsigned number: all digits but the last fit into bigint.
 	number CONSTANT numeric := CASE WHEN id < 0 THEN id + 18446744073709551616 ELSE id END;
 	rest bigint := div(number, base);
 	result text := substr(f.digits, mod(number, base)::integer + 1, 1);
@@ -85,7 +85,7 @@ DECLARE
 	other_form CONSTANT text := 'An id is read in the form that it was written in: base32, base58, base62 or hex.';
 	f CONSTANT record := uidgen.form(form);
 	base CONSTANT integer := length(f.digits);
-	-- What is copied by hand brings blanks along.
+	-- A text that was copied by hand can have blanks around it.
 	given CONSTANT text COLLATE "C" := btrim(id, E' \t\n\r\f');
 	good CONSTANT integer := length(substring(given FROM f.good));
 	bad CONSTANT text COLLATE "C" := substr(given, good + 1, 1);
@@ -105,13 +105,13 @@ BEGIN
 	ELSIF length(number) <> f.length THEN
 		detail := format('Digits: %s in the text, %s in each %s id.', length(number), f.length, f.name);
 	ELSE
-		-- All but the last digit have 60 bits at most.
+		-- All digits but the last have at most 60 bits.
 		FOR i IN 1 .. f.length - 1 LOOP
 			value := value * base + strpos(f.digits, substr(number, i, 1)) - 1;
 		END LOOP;
 		last := strpos(f.digits, right(number, 1)) - 1;
 		IF value::numeric * base + last <= 18446744073709551615 THEN
-			-- Half of it has no sign to run into.
+			-- Half of the number cannot overflow into the sign.
 			RETURN (value::numeric * base + last - CASE WHEN value::numeric * base + last > 9223372036854775807 THEN 18446744073709551616 ELSE 0 END)::bigint;
 		END IF;
 		detail := format('The number has more than 64 bits; the largest one is %s.', f.last);
@@ -131,7 +131,7 @@ CREATE FUNCTION uidgen.check_bits(milliseconds bigint, id bigint) RETURNS intege
 LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- Of 0 to 15, times x^10, by the polynomial.
+	-- Remainders of 0 to 15, times x^10, by the polynomial.
 	remainders CONSTANT integer[] := '{0, 563, 597, 102, 665, 170, 204, 767, 769, 306, 340, 871, 408, 939, 973, 510}';
 	result integer := 0;
 BEGIN

@@ -1,27 +1,27 @@
 --
 -- New ids, by a lock that is made of sequences.
 --
--- `position` is where ids are: its value is the tick and, in the lowest bits, the sequence.  `jumps` counts changes of `position` that are
--- no draw: an odd number means that one is going on, and that no value counts.
+-- The sequence `position` holds the tick and, in the lowest bits, the sequence number of the last id.  The sequence `jumps` counts jumps: changes
+-- of `position` that are no draw.  An odd value of `jumps` means that a jump is going on, and that no draw counts.
 --
--- A draw takes no lock: it reads `jumps`, takes nextval(position), and reads `jumps` again.  The value counts only if both numbers are
--- the same, and even.  A jump makes `jumps` odd, reads where `position` is after that, sets it to that or to the clock, whichever is
--- higher, and makes `jumps` even.
+-- A draw takes no lock: it reads `jumps`, calls nextval(position), and reads `jumps` again.  The draw counts only if both values of `jumps` are
+-- equal and even.  A jump makes `jumps` odd, reads `position` after that, sets `position` to the higher of its value and the clock, and makes
+-- `jumps` even.
 --
--- So values that count increase: between two jumps the sequence sees to it.  A value that counts was drawn outside of jumps, since `jumps` never
--- returns to a number; so when a jump reads `position`, that is above all values that count so far, and it is never set to less.
+-- So positions that count increase.  Between two jumps, nextval() ensures this.  No draw that counts overlaps a jump, since `jumps` never returns to
+-- an earlier value.  So a jump reads a `position` above all draws that count so far, and never sets a lower one.
 --
--- One jump at a time: who has the lock of view `jumping`.  A subtransaction takes it, and is always rolled back: so it is given back however
--- the jump ends, also by a cancel.  Sequences are not rolled back.  A session that ends in the middle leaves an odd number: whoever finds
--- that jumps, and so finishes it.  docs/design/sql-edition.md has the rules with what happens without each.
+-- The lock of view `jumping` admits one jump at a time.  A subtransaction takes the lock, and is always rolled back: so the lock is released however
+-- the jump ends, also by a cancel.  Changes of sequences are not rolled back.  A session that ends in the middle of a jump leaves an odd value;
+-- the next call that finds it jumps, and so finishes the jump.  docs/design/sql-edition.md has the rules, and what happens without each.
 --
 
--- Recovery from a crash, and a promotion, set an unlogged sequence back.  One that was never drawn from has no last value, and
--- the first number of `jumps` is odd, so that both count as a jump that is going on.
+-- Crash recovery and promotion set an unlogged sequence back to its start: no last value, or the first value of `jumps`, which is odd.
+-- Both count as a jump that is going on.
 IF to_regclass('uidgen.jumps') IS NULL THEN
 	CREATE UNLOGGED SEQUENCE uidgen.jumps;
 	COMMENT ON SEQUENCE uidgen.jumps IS 'counts the jumps of uidgen.position: twice each, so that an odd number means that one is going on';
-	-- Before position, and with names before its name: so a dump looks at these first, and none is above the position that it restores.
+	-- Made before `position`, with names that sort before it: so a dump reads these first, and none is above the position that a restore sets.
 	CREATE UNLOGGED SEQUENCE uidgen.begin_0 MINVALUE -9223372036854775808 START 0;
 	COMMENT ON SEQUENCE uidgen.begin_0 IS 'a position above which all draw that have locked uidgen.turn_0';
 	CREATE UNLOGGED SEQUENCE uidgen.begin_1 MINVALUE -9223372036854775808 START 0;
@@ -30,13 +30,13 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.position IS 'where ids are: tick and sequence';
 	CREATE SEQUENCE uidgen.ahead;
 	COMMENT ON SEQUENCE uidgen.ahead IS 'written to, so that a commit makes durable what was drawn ahead of the clock';
-	-- What a session remembers, by currval(): nobody else sees it, and only the owner's functions set it.  Not logged, as each transaction that draws
-	-- or reads writes them; MINVALUE, as any number may be written.
+	-- A session remembers values in these sequences, by currval(): no other session sees them, and only the owner's functions set them.  They are unlogged,
+	-- since each transaction that draws or reads writes them.  MINVALUE admits any number.
 	CREATE UNLOGGED SEQUENCE uidgen.place MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.place IS 'currval(): the position at which this session has held readers back last';
 	CREATE UNLOGGED SEQUENCE uidgen.place_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.place_of IS 'currval(): the transaction in which it did, by the time of its begin';
-	-- What survives a savepoint that is rolled back: the lock of the turn in which a transaction draws.
+	-- The lock on the sequence of a turn survives the rollback of a savepoint, unlike an advisory lock.
 	CREATE UNLOGGED SEQUENCE uidgen.turn MINVALUE 0 START 0;
 	COMMENT ON SEQUENCE uidgen.turn IS 'the present turn, 0 or 1: readers go to the other one when nobody draws in it any more';
 	CREATE UNLOGGED SEQUENCE uidgen.turn_0;
@@ -53,8 +53,8 @@ IF to_regclass('uidgen.jumps') IS NULL THEN
 	COMMENT ON SEQUENCE uidgen.noted IS 'currval(): the horizon that this session has found last';
 	CREATE UNLOGGED SEQUENCE uidgen.noted_of MINVALUE -9223372036854775808 START 1;
 	COMMENT ON SEQUENCE uidgen.noted_of IS 'currval(): from which snapshot on it is final, by its number';
-	-- A view, as ANALYZE keeps a table locked up to the commit, and publications of all tables have it.  In a mode beside which CREATE RULE locks what it
-	-- writes to, which everybody may name in one.
+	-- A view, because ANALYZE keeps a table locked until it commits, and a publication of all tables has each table.  Jumps lock it in a mode that does not
+	-- conflict with CREATE RULE, since everybody may name this view in a rule.
 	CREATE VIEW uidgen.jumping AS SELECT 'nothing' AS nothing;
 	COMMENT ON VIEW uidgen.jumping IS 'locked by whoever changes uidgen.position otherwise than by drawing';
 END IF;
@@ -70,7 +70,7 @@ LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN ("position" >> uidgen.own_sequence_bits()) * uidgen.own_unit() - uidgen.clock();
 COMMENT ON FUNCTION uidgen.ahead(bigint) IS 'microseconds from now until the tick of a position begins';
 
--- Two milliseconds behind the clock are near enough, so that there is a jump each two milliseconds at most.
+-- A position may be two milliseconds behind the clock: so there is at most a jump each two milliseconds.
 CREATE FUNCTION uidgen.is_far("position" bigint) RETURNS boolean
 LANGUAGE sql VOLATILE PARALLEL SAFE
 RETURN uidgen.ahead("position") NOT BETWEEN -2000 - uidgen.own_unit() AND uidgen.own_max_ahead();
@@ -106,21 +106,21 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.refuse(bigint) IS 'the error for a tick that ids cannot have now';
 
--- A lock that others have is no business of it.
+-- Locks of other sessions do not count.
 CREATE FUNCTION uidgen.has_locked(sequence regclass, mode text) RETURNS boolean
 LANGUAGE sql VOLATILE
 RETURN EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = pg_backend_pid() AND l.relation = sequence AND l.mode = has_locked.mode);
 COMMENT ON FUNCTION uidgen.has_locked(regclass, text) IS 'whether this transaction has locked a sequence in this mode: who sets one, or reads what the session knows of it, has, to the end';
 
--- n positions that follow each other, within one tick if so wanted; their first one.  0: goes to the clock, if `position` is behind it.
--- Everybody may call this, with any arguments: none leads back, and what is refused moves nothing ahead of the clock.  While `position` is too far
--- ahead it stays closed, so that those who are refused, and try again, draw nothing.
+-- Returns the first of n consecutive positions, which lie within a tick if in_one_tick is true.  n = 0 moves `position` to the clock, if it is behind.
+-- Everybody may call this function, with any arguments: no call moves `position` back, and a refused call does not move it ahead of the clock.
+-- `jumps` stays odd while `position` is too far ahead, so that callers who are refused, and try again, draw nothing.
 CREATE FUNCTION uidgen.jump(n integer, in_one_tick boolean) RETURNS bigint
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER
 SET search_path = pg_catalog, pg_temp
--- Whatever keeps it locked, no call waits for ever.
+-- No call waits for ever, whatever holds the lock.
 SET lock_timeout = '10s'
--- Nothing is sent to a client while it is locked: one that does not read would keep it.
+-- Nothing is sent to the client while the lock is held: a client that does not read would keep the lock.
 SET client_min_messages = 'error'
 AS $$
 DECLARE
@@ -134,7 +134,7 @@ BEGIN
 	IF pg_is_in_recovery() THEN
 		RAISE EXCEPTION 'a standby issues no ids' USING ERRCODE = 'read_only_sql_transaction', HINT = 'Draw ids on the primary.';
 	END IF;
-	-- Before all else, as draws do: so the owner's calls keep out both, and there is no deadlock.
+	-- The first lock, as in a draw: so calls of the owner keep out both, without a deadlock.
 	PERFORM uidgen.jumps_so_far();
 	BEGIN
 		LOCK TABLE uidgen.jumping IN SHARE UPDATE EXCLUSIVE MODE;
@@ -143,17 +143,17 @@ BEGIN
 				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It is below the place where ids of this database began, so that ids could come twice.',
 					HINT = 'Let the owner of uidgen run, with the largest id that was drawn, or 0 if none was: SELECT uidgen.set_up(after => ID)';
 		END IF;
-		-- 1: a session that ended in the middle of the first one has left it
+		-- 1: a session has ended in the middle of the first jump
 		is_first := coalesce(pg_sequence_last_value('uidgen.jumps'), 1) = 1;
-		-- A rollback sets the position back, but ids are kept in a savepoint or by a client.  What changes it restarts jumps, so that no draw passes by here.
+		-- A rollback of set_up() sets the position back, while a client or a savepoint may keep ids.  set_up() restarts `jumps`, so each draw comes here first.
 		IF is_first AND uidgen.has_locked('uidgen.jumps', 'ShareRowExclusiveLock') THEN
 			RAISE EXCEPTION 'there are no ids before uidgen.set_up() is committed'
 				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'If this transaction is rolled back, the same ids could be drawn again.', HINT = 'Commit it, and draw in another one. If an event trigger draws, disable it until then.';
 		END IF;
-		-- Looked at after the wait, when others may have jumped.
+		-- Read after the wait for the lock, in which others may have jumped.
 		IF n > 0 OR pg_sequence_last_value('uidgen.jumps') & 1 IS DISTINCT FROM 0 OR uidgen.is_far(pg_sequence_last_value('uidgen.position')) THEN
 			IF coalesce(pg_sequence_last_value('uidgen.jumps') & 1, 0) = 0 THEN
-				PERFORM nextval('uidgen.jumps');		-- closed: what is drawn from here on does not count
+				PERFORM nextval('uidgen.jumps');		-- closed: no draw counts from here on
 			END IF;
 			now := greatest(uidgen.clock() / uidgen.own_unit(), 0);
 			next := greatest(pg_sequence_last_value('uidgen.position') + 1, least(now + CASE WHEN is_first THEN 10000 / uidgen.own_unit() + 2 ELSE 0 END, uidgen.own_last_tick()) << bits);
@@ -178,10 +178,10 @@ BEGIN
 	RETURN first;
 END
 $$;
-COMMENT ON FUNCTION uidgen.jump(integer, boolean) IS 'takes so many positions that follow each other, or goes to the clock';
+COMMENT ON FUNCTION uidgen.jump(integer, boolean) IS 'the first of n consecutive positions; with n = 0, moves the position to the clock';
 
--- What follows is a draw, in expressions whose names were looked up when this script ran.  So uidgen.next() has the rights of its owner, but needs no
--- search path of its own, which would take a third of its time: its text has no operator, and no name without a schema.
+-- The functions of a draw follow.  Their bodies are parsed when this script runs, and uidgen.next() has no operator and no name without a schema.
+-- So uidgen.next() is SECURITY DEFINER without a search path of its own, which would take a third of its time.
 
 CREATE FUNCTION uidgen.jumps_so_far() RETURNS bigint
 LANGUAGE sql VOLATILE
@@ -193,7 +193,7 @@ LANGUAGE sql VOLATILE
 RETURN CASE WHEN jumps & 1 = 0 THEN nextval('uidgen.position') END;
 COMMENT ON FUNCTION uidgen.draw(bigint) IS 'a position, which counts if there was no jump meanwhile; null while a jump is going on';
 
--- Its tick ended at most 2 ms ago, or ends within 1 ms.  A sum and abs(), so that the clock is read once.
+-- The tick of the position ended at most 2 ms ago, or ends within 1 ms.  A sum and abs() need only one look at the clock.
 CREATE FUNCTION uidgen.counts_at_clock(drawn bigint, jumps bigint) RETURNS boolean
 LANGUAGE sql VOLATILE
 RETURN uidgen.jumps_so_far() = jumps AND abs(uidgen.ahead(drawn) + uidgen.own_unit() + 500) <= 1500;

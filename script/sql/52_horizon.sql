@@ -1,47 +1,49 @@
 --
--- Readers that go on by id: up to where nothing comes any more.
+-- The horizon: the id up to which readers may go, because no row below it can appear any more.
 --
--- Before a transaction draws its first id, it holds readers back: by a shared advisory lock whose key says where `position` was.  All that it
--- draws is above that.  A reader looks where `position` is, then at these locks, and goes up to the lowest of them.  A lock goes when
--- its transaction has ended, and is visible.
+-- A transaction holds readers back before it draws its first id: it takes a shared advisory lock whose key is the value of `position`.  All
+-- ids that the transaction draws are above that value.  A reader reads `position`, then these locks, and goes up to the lowest of them.  A lock
+-- is released when its transaction has ended and is visible.
 --
--- A statement has a snapshot that is older than the look.  So what was found is noted with the number of a snapshot that was taken after it, and a
--- later statement goes by that note.  docs/design/sql-edition.md has the rules with what happens without each.
+-- The snapshot of a statement is older than its look at the locks.  So the session notes the horizon with the number of a snapshot that was
+-- taken after the look, and a later statement uses the note.  docs/design/sql-edition.md has the rules, and what happens without each.
 --
 
 CREATE FUNCTION uidgen.position_so_far() RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN pg_sequence_last_value('uidgen.position');
-COMMENT ON FUNCTION uidgen.position_so_far() IS 'where ids are; what it says counts as a draw does: if there was no jump meanwhile';
+COMMENT ON FUNCTION uidgen.position_so_far() IS 'the position; it counts, like a draw, only if there was no jump meanwhile';
 
 CREATE FUNCTION uidgen.no_jump_since(jumps bigint) RETURNS boolean
 LANGUAGE sql VOLATILE
 RETURN jumps & 1 = 0 AND uidgen.jumps_so_far() = jumps;
-COMMENT ON FUNCTION uidgen.no_jump_since(bigint) IS 'whether what was looked at since then counts';
+COMMENT ON FUNCTION uidgen.no_jump_since(bigint) IS 'whether there was no jump since a value of jumps_so_far()';
 
--- A key is negative, and a position without the sign.  What is lower holds readers back as well, so nobody who has taken a key lets a draw wait.
+-- A key is the position with the sign bit set.  A lower key holds readers back as well, so a draw never waits for a key that somebody else has locked.
 CREATE FUNCTION uidgen.can_hold("position" bigint, lower integer) RETURNS boolean
 LANGUAGE sql VOLATILE
 RETURN pg_try_advisory_xact_lock_shared(1::bigint << 63 | "position" - lower);
-COMMENT ON FUNCTION uidgen.can_hold(bigint, integer) IS 'takes the lock that holds readers back at a position, or so many below it, unless somebody has locked that key for himself';
+COMMENT ON FUNCTION uidgen.can_hold(bigint, integer) IS 'locks the key of a position minus lower, shared; false if somebody else has locked this key exclusively';
 
--- The local setting ends with the transaction, and with a savepoint that is rolled back, as the lock does.  Everybody can set it: so the lock is taken once
--- more, which costs little if it is there, at a place that nobody can set.  It names the sequence, which is another one if the edition was put in anew.
+-- The local setting ends with the transaction, or with a savepoint that is rolled back, as the lock does.  Everybody can set this setting: so the lock is
+-- taken once more, at a place that nobody else can set, which is cheap when the lock is there.  The setting contains the OID of the sequence, which
+-- changes when the edition is put in anew.
 CREATE FUNCTION uidgen.is_held() RETURNS boolean
 LANGUAGE sql VOLATILE
 RETURN CASE WHEN NOT uidgen.own_horizon() THEN true WHEN current_setting('uidgen_sql.held', true) = 'uidgen.place'::regclass::oid::text THEN uidgen.can_hold(currval('uidgen.place'), 0) ELSE false END;
-COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or none ask';
+COMMENT ON FUNCTION uidgen.is_held() IS 'whether this transaction holds readers back, or the horizon is switched off';
 
 CREATE FUNCTION uidgen.transaction_time() RETURNS bigint
 LANGUAGE sql STABLE
 RETURN (date_part('epoch', now()) * 1000000)::bigint;
 COMMENT ON FUNCTION uidgen.transaction_time() IS 'tells a transaction from others of the session, but for those of one message, which begin at one time';
 
--- currval() stays when a savepoint is rolled back.  An id that was drawn in it can be stored by what follows: so that goes on holding from there.
+-- currval() survives the rollback of a savepoint.  A later statement can store an id that was drawn in the savepoint: so the transaction holds
+-- readers back from there again.
 CREATE FUNCTION uidgen.place_again() RETURNS bigint
 LANGUAGE sql VOLATILE
 RETURN CASE WHEN currval('uidgen.place_of') = uidgen.transaction_time() THEN currval('uidgen.place') ELSE uidgen.position_so_far() END;
-COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction has held readers back, or can; an error in a session that never has, or has discarded that';
+COMMENT ON FUNCTION uidgen.place_again() IS 'the position at which this transaction held readers back; an error in a session without one';
 
 CREATE FUNCTION uidgen.take_turn() RETURNS bigint
 LANGUAGE sql VOLATILE
@@ -72,7 +74,7 @@ RETURN CASE WHEN uidgen.no_jump_since(jumps) AND "position" IS NOT NULL
 	THEN CASE WHEN uidgen.can_hold("position", 0) THEN uidgen.remember_hold("position") ELSE uidgen.hold_below("position") END END;
 COMMENT ON FUNCTION uidgen.hold_at(bigint, bigint) IS 'holds readers back at a position, if that counts';
 
--- Without a search path of its own, like uidgen.next(), and with few expressions, as each costs a microsecond in a new transaction.
+-- This function has no search path of its own, like uidgen.next(), and few expressions, since each costs a microsecond in a new transaction.
 CREATE FUNCTION uidgen.hold_now() RETURNS bigint
 LANGUAGE plpgsql STABLE SECURITY DEFINER
 AS $$
@@ -84,7 +86,7 @@ BEGIN
 	BEGIN
 		place := uidgen.place_again();
 	EXCEPTION WHEN object_not_in_prerequisite_state THEN
-		-- It has drawn, and has discarded where.
+		-- This transaction has drawn ids, and then discarded its sequences.
 		place := CASE WHEN uidgen.has_locked('uidgen.place', 'RowExclusiveLock') THEN uidgen.own_first() ELSE uidgen.position_so_far() END;
 	END;
 	RETURN uidgen.hold_at(place, jumps);
@@ -112,9 +114,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.hold_and_jump(integer, boolean) IS 'the first of n positions that follow each other, for which readers wait';
 
--- Without a position: a transaction that has gone back behind the savepoint in which it took its lock.  The locks of sequences stay: turns has a bit for
--- each turn.
--- A key above the position, which is read after the locks, is the application's: it would pass for what such a transaction holds.
+-- The position is null for a transaction that has rolled back the savepoint in which it took its key.  Such a transaction still has the lock on the
+-- sequence of its turn: turns has a bit for each turn.  A key above the position, which is read after the locks, is the application's own lock, and is
+-- left out: it would count as the key of such a transaction.
 CREATE FUNCTION uidgen.held_positions(OUT pid integer, OUT virtualtransaction text, OUT held bigint, OUT turns integer) RETURNS SETOF record
 LANGUAGE sql STABLE SECURITY DEFINER PARALLEL RESTRICTED SET search_path = pg_catalog, pg_temp
 AS $$
@@ -142,11 +144,11 @@ IF to_regclass('uidgen.horizon_holders') IS NULL THEN
 	COMMENT ON VIEW uidgen.horizon_holders IS 'the transactions that hold the horizon back: they have drawn ids and have not ended';
 END IF;
 
--- Between two snapshots that differ the later one has the higher xmax, or the same and fewer that were running.
+-- The later of two different snapshots has the higher xmax, or the same xmax and fewer running transactions.
 CREATE FUNCTION uidgen.number_of(snapshot pg_snapshot) RETURNS bigint
 LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
 RETURN (pg_snapshot_xmax(snapshot)::text::bigint << 20) - (SELECT count(*) FROM pg_snapshot_xip(snapshot));
-COMMENT ON FUNCTION uidgen.number_of(pg_snapshot) IS 'the higher it is, the more is visible; the same only for snapshots that see the same';
+COMMENT ON FUNCTION uidgen.number_of(pg_snapshot) IS 'a number that is higher for a later snapshot, and equal only for snapshots that see the same rows';
 
 CREATE FUNCTION uidgen.read_horizon(OUT snapshot bigint, OUT horizon bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
@@ -156,16 +158,15 @@ DECLARE
 	place bigint;
 	reached bigint;
 	is_known boolean;
-	turns integer;	-- in which somebody draws, a bit each
+	turns integer;	-- a bit for each turn in which somebody draws
 	present CONSTANT integer := coalesce(pg_sequence_last_value('uidgen.turn'), 0);
 	begin_0 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.begin_0'), 0);
 	begin_1 CONSTANT bigint := coalesce(pg_sequence_last_value('uidgen.begin_1'), 0);
 BEGIN
-	-- Where the tag is above the sequence, ids of a tick are in another order than their positions: only a whole tick ends, also where nobody draws.
+	-- Ids of a tick are in another order than their positions when the tag is above the sequence.  So the horizon moves by whole ticks, also while nobody draws.
 	IF uidgen.own_tag_shift() > uidgen.own_sequence_shift() THEN
 		PERFORM uidgen.jump(0, false);
 	END IF;
-	-- Jumps are short.
 	FOR attempt IN 1 .. 1000 LOOP
 		jumps := uidgen.jumps_so_far();
 		place := uidgen.position_so_far();
@@ -180,13 +181,14 @@ BEGIN
 	IF place IS NULL THEN
 		PERFORM uidgen.jump(0, false), uidgen.refuse_for_jumps();
 	END IF;
-	-- A tick that has not ended, or ends more than a millisecond from now, can be drawn from again after a crash.
+	-- After a crash, ids can be drawn again from a tick that has not ended, or that ends more than a millisecond from now.
 	place := least(place, ((uidgen.clock() + 1000) / uidgen.own_unit() << uidgen.own_sequence_bits()) - 1);
 	reached := place;
-	-- After the look at the position: who draws later has a lock by then, or draws above it.
+	-- Read after the position: a transaction that draws later has its lock by then, or draws above this position.
 	SELECT bool_and(s.held IS NOT NULL), least(place, min(s.held) FILTER (WHERE s.held <= place)), bit_or(h.turns) INTO is_known, place, turns
 		FROM uidgen.held_positions() AS h, LATERAL (SELECT coalesce(h.held, CASE h.turns WHEN 1 THEN begin_0 WHEN 2 THEN begin_1 WHEN 3 THEN least(begin_0, begin_1) END)) AS s (held);
-	-- Whoever locks it from here on draws above.  So the present turn ends some day, and its next one begins higher, however transactions overlap.
+	-- A transaction that locks the other turn from here on draws above this position.  So the present turn ends some day, and the next turn begins
+	-- higher, however transactions overlap.
 	IF coalesce(turns, 0) & (2 >> present) = 0 THEN
 		PERFORM setval(format('uidgen.begin_%s', 1 - present)::regclass, reached), setval('uidgen.turn', 1 - present);
 	END IF;
@@ -194,11 +196,11 @@ BEGIN
 	snapshot := uidgen.number_of(pg_current_snapshot());
 END
 $$;
-COMMENT ON FUNCTION uidgen.read_horizon() IS 'up to where ids are final for all snapshots from this one on, which was taken after that was found';
+COMMENT ON FUNCTION uidgen.read_horizon() IS 'the horizon for this snapshot and all later ones; the snapshot has to be taken after the horizon was found';
 
 -- [stands for uidgen.present_horizon(): operator_hostile_owner]
--- The session remembers what was found last; and what the statement was told, until its transaction ends, since another answer in the middle of a scan would pass over
--- rows.  In sequences, as everybody can set a setting, and a savepoint rolls it back.
+-- The session remembers the horizon that it found last.  It also remembers the answer to each statement until the transaction ends, since another answer in the
+-- middle of a scan would skip rows.  Sequences hold both, because everybody can set a setting, and a savepoint rolls a setting back.
 CREATE FUNCTION uidgen.present_horizon() RETURNS bigint
 LANGUAGE plpgsql STABLE STRICT SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 AS $$
@@ -221,7 +223,7 @@ BEGIN
 		RAISE EXCEPTION 'the horizon is not known in a read-only transaction'
 			USING ERRCODE = 'read_only_sql_transaction', DETAIL = 'What a statement was told is remembered in sequences.', HINT = 'Ask in a transaction before, and pass the number.';
 	END IF;
-	-- Before all other sequences, as draws do
+	-- The first lock, as in a draw, so that the two cannot deadlock
 	PERFORM uidgen.jumps_so_far();
 	BEGIN
 		is_late := currval('uidgen.told_in') = uidgen.transaction_time() AND currval('uidgen.told_of') > mine;
@@ -240,7 +242,7 @@ BEGIN
 	SELECT * INTO found FROM uidgen.read_horizon();
 	IF found.horizon IS NOT NULL THEN
 		answer := CASE WHEN found.snapshot <= mine THEN found.horizon ELSE answer END;
-		-- A horizon is right for later snapshots, too: so its snapshot first.
+		-- The snapshot comes first, since a horizon is also right for later snapshots.
 		PERFORM setval('uidgen.noted_of', found.snapshot), setval('uidgen.noted', found.horizon);
 	END IF;
 	PERFORM setval('uidgen.told_of', mine), setval('uidgen.told', coalesce(answer, 1::bigint << 63)), setval('uidgen.told_in', uidgen.transaction_time());

@@ -30,8 +30,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.refuse_stamp(text, name, regclass, text) IS 'the error of uid_stamp(): the problem, or what is wrong with the column';
 
--- It runs for each row: so it has no search path of its own, and each name and operator its schema.  A name that is no
--- column would be passed over by jsonb_populate_record().
+-- This trigger runs for each row, so it has no search path of its own, and qualifies each name and operator.  jsonb_populate_record()
+-- would silently skip a name that is no column.
 CREATE FUNCTION uidgen.uid_stamp() RETURNS trigger
 LANGUAGE plpgsql VOLATILE
 AS $$

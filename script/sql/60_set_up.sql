@@ -1,5 +1,5 @@
 --
--- What the owner calls: to begin, to look after it, to end it.
+-- The owner's functions: set_up(), diagnose(), version(), take_out().
 --
 
 CREATE FUNCTION uidgen.check_kept(name text, kept text, given text, hint text) RETURNS void
@@ -13,7 +13,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.check_kept(text, text, text, text) IS 'an error if a value is given that is not the one that is kept';
 
--- Null is what there is, or at first a default.
+-- Null keeps the present value, or takes the default in the first call.
 CREATE FUNCTION uidgen.change(worker_id bigint, layout text, datacenter_id bigint, max_ahead interval, after bigint, horizon boolean, instead_of bigint) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -39,7 +39,7 @@ BEGIN
 		PERFORM uidgen.check_generates(l.names, l.bits);
 		datacenter := coalesce(datacenter, 0);
 		with_horizon := coalesce(horizon, true);
-		-- Readers wait until the clock has reached what anybody who may draw has carried ahead.
+		-- Readers wait until the clock has reached the position, which anybody who may draw can move ahead.
 		ahead := coalesce(ahead, CASE WHEN with_horizon THEN greatest(60000000, 4 * l.unit) ELSE 3600000000 END);
 	ELSE
 		l := uidgen.own();
@@ -54,7 +54,7 @@ BEGIN
 		worker := coalesce(worker, uidgen.own_worker());
 		datacenter := coalesce(datacenter, uidgen.own_datacenter());
 		ahead := coalesce(ahead, uidgen.own_max_ahead());
-		-- Draws that are under way would not hold readers back.
+		-- A draw that is under way would not hold readers back.
 		PERFORM uidgen.check_kept('horizon', uidgen.own_horizon()::text, horizon::text, 'Take the edition out by uidgen.take_out(), and put it in again, after the id that take_out() has returned.');
 		with_horizon := uidgen.own_horizon();
 		first := uidgen.own_first();
@@ -73,13 +73,13 @@ BEGIN
 	END IF;
 
 	IF is_first OR instead_of IS NOT NULL OR after IS NOT NULL THEN
-		-- Waits for transactions that have drawn, and keeps out those that want to: so no draw is under way.  All begin with a look at jumps, which stays
-		-- closed until this is committed.  What it holds now is also what a crash sets it to.
+		-- Waits for transactions that have drawn, and keeps out all others: so no draw is under way.  Each draw begins with a look at `jumps`, which stays
+		-- closed until this transaction commits.  A crash sets `jumps` to the value that it gets here.
 		ALTER SEQUENCE uidgen.jumps RESTART;
-		-- The position may be below them, where somebody has restarted it.
+		-- The position may be below the first id, after somebody has restarted the sequence.
 		ALTER SEQUENCE uidgen.begin_0 RESTART;
 		ALTER SEQUENCE uidgen.begin_1 RESTART;
-		-- The bounds hold datacenter and worker id: PostgreSQL 19 replicates sequences, and refuses one that has other bounds.
+		-- The bounds of the sequence contain datacenter and worker id, because PostgreSQL 19 replicates sequences, and refuses a sequence with other bounds.
 		EXECUTE format('ALTER SEQUENCE uidgen.position MINVALUE %s MAXVALUE %s',
 			-1 - worker - (datacenter << coalesce(l.bits[array_position(l.names, 'worker')], 0)),
 			(uidgen.last_tick(l) << l.bits[array_position(l.names, 'sequence')]) - 1);
@@ -88,14 +88,14 @@ BEGIN
 		first := greatest(floor, greatest(div((extract(epoch FROM clock_timestamp()) * 1000000)::numeric - l.epoch, l.unit), 0)::bigint << l.bits[array_position(l.names, 'sequence')]);
 		PERFORM setval('uidgen.position', first);
 	ELSIF floor IS NOT NULL OR instead_of IS NOT NULL THEN
-		-- In the tick that was begun, or is next, ids of a lower worker id would be below what readers were told.
+		-- Ids with a lower worker id, in the present tick or the next, would be below a horizon that readers were given.
 		reached := CASE WHEN instead_of IS NULL THEN pg_sequence_last_value('uidgen.position') ELSE pg_sequence_last_value('uidgen.position') + 1 | uidgen.own_sequence_mask() END;
 		PERFORM setval('uidgen.position', CASE WHEN floor IS NULL THEN reached ELSE greatest(floor, first, reached) END);
 	END IF;
-	-- Each time: a dump of the schema alone has no row, and the schema of this table may be dropped.
+	-- Written in each call, since a dump of the schema alone brings no rows, and the schema of this table may be dropped.
 	INSERT INTO uidgen_history.layout_used (layout) SELECT l.layout WHERE NOT EXISTS (SELECT FROM uidgen_history.layout_used AS u WHERE u.layout = l.layout);
 	PERFORM uidgen.write_constants(l, worker::integer, datacenter::integer, ahead, with_horizon, first);
-	-- Sessions have plans in which the constants are what they were.  A function that is changed, though to what it is, ends them.
+	-- Sessions keep plans with the former constants.  Any change of a function, also to the present definition, invalidates these plans.
 	FOR function IN SELECT f.f, p.procost FROM uidgen.own_functions('uidgen') AS f JOIN pg_proc AS p ON p.oid = f.f LOOP
 		EXECUTE format('ALTER FUNCTION %s COST %s', function.f, function.procost);
 	END LOOP;
@@ -108,7 +108,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen.change(bigint, text, bigint, interval, bigint, boolean, bigint) IS 'uidgen.set_up(), one call at a time';
 
--- Who comes second finds what who came first has written: so in a function of its own, which is looked up after the wait.
+-- The second of two concurrent calls has to see what the first has written: so the work is in a function of its own, which is looked up after the wait.
 CREATE FUNCTION uidgen.set_up(worker_id bigint DEFAULT NULL, layout text DEFAULT NULL, datacenter_id bigint DEFAULT NULL, max_ahead interval DEFAULT NULL,
 	after bigint DEFAULT NULL, horizon boolean DEFAULT NULL, instead_of bigint DEFAULT NULL) RETURNS text
 LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp
@@ -158,10 +158,10 @@ AS $$
 DECLARE
 	users text;
 BEGIN
-	-- Together, since they call each other: this one can be among them.
+	-- One statement for all, since the functions call each other, and this function can be among them.
 	EXECUTE (SELECT format('DROP ROUTINE %s', string_agg(f::text, ', ')) FROM uidgen.own_functions(home) AS f);
 EXCEPTION WHEN dependent_objects_still_exist THEN
-	-- Without the context, which names each function
+	-- The error is raised anew, without the context that names each function.
 	GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
 	RAISE EXCEPTION 'the functions of % are in use', home
 		USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users, HINT = 'Drop what depends on them first: a default that is dropped changes no row.';
@@ -175,7 +175,7 @@ AS $$
 DECLARE
 	last bigint;
 BEGIN
-	-- Waits for transactions that have drawn, and keeps out those that want to, as all begin with a look at jumps.
+	-- Waits for transactions that have drawn, and keeps out all others, as each draw begins with a look at `jumps`.
 	ALTER SEQUENCE uidgen.jumps NO CYCLE;
 	ALTER SEQUENCE uidgen.position NO CYCLE;
 	IF uidgen.is_set_up() THEN

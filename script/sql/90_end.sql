@@ -1,9 +1,9 @@
 --
--- Who may do what, and what users call.
+-- Privileges, and the move of users' functions to their schema.
 --
 
--- What ALTER DEFAULT PRIVILEGES has given goes, but for functions that everybody may call: who may write to a
--- sequence of these can let ids come twice, and who may create in a schema of these can put functions in the way of calls.
+-- Rights by ALTER DEFAULT PRIVILEGES are revoked, except on functions that everybody may call.  A role that may write to a sequence of
+-- the edition could make ids come twice.  A role that may create in a schema of the edition could put functions in the way of calls.
 CREATE FUNCTION uidgen.take_back_grants(home regnamespace) RETURNS void
 LANGUAGE plpgsql VOLATILE STRICT SET search_path = pg_catalog, pg_temp
 AS $$
@@ -36,7 +36,7 @@ GRANT SELECT ON uidgen.presets, uidgen.horizon_holders TO PUBLIC;
 
 PERFORM uidgen.hand_out_functions('uidgen');
 ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC;
--- Constants that follow from others may be new.
+-- A later version may have new constants that follow from the kept ones.
 IF uidgen.is_set_up() THEN
 	PERFORM uidgen.set_up();
 END IF;

@@ -1,8 +1,8 @@
 --
--- The tools of the edition in SQL: partitions by the time in ids, and tables that exist get ids.  The role that put the edition in runs it after the edition,
--- with any client, and again for an upgrade.
+-- The tools of the edition in SQL: partitions by the time in ids, and ids for existing tables.  The role that ran the script of the edition runs this
+-- script after it, with any client, and again for an upgrade.
 --
--- They are parts of the extension uidgen_tools as they are.  Here is what those call that the library has, or the extension's script.
+-- The tools are unchanged parts of the extension uidgen_tools.  This part replaces the functions that they call of the library or of the extension's script.
 --
 DO $uidgen$
 DECLARE
@@ -33,14 +33,14 @@ ALTER DEFAULT PRIVILEGES IN SCHEMA uidgen_tools GRANT EXECUTE ON FUNCTIONS TO PU
 COMMENT ON SCHEMA uidgen_tools IS 'what the tools of uidgen''s edition in SQL are made of';
 
 -- [stands for uidgen_tools.hold_extensions(): operator_tools]
--- All of this belongs to one role, which can change it at any time: so there is nothing to hold.
+-- All of the edition belongs to one role, which can change it at any time: so a lock would protect nothing.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
 AS 'BEGIN END';
 COMMENT ON FUNCTION uidgen_tools.hold_extensions() IS 'nothing: the extension keeps itself from being dropped meanwhile';
 
 -- [stands for uidgen_tools.find_function(): operator_tools]
--- Everybody may call uidgen.next(), and so make a function uid_next() that does.
+-- A function uid_next() of somebody else may call uidgen.next(), as everybody may: so the owner is compared, too.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -59,8 +59,8 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'uid_next() of the edition, where the edition was put';
 
 -- [stands for uidgen.run_confined(): operator_hostile_owner]
--- Code of a table's owner runs in the session of the caller: who has become the owner by SET ROLE would lend it the way back.
--- In a function with SECURITY DEFINER PostgreSQL refuses SET ROLE, and setting role stays what it was.
+-- Code of a table's owner runs in the session of the caller.  A caller who has become the owner by SET ROLE would let this code go back to the caller's
+-- own role.  PostgreSQL refuses SET ROLE in a function with SECURITY DEFINER.
 CREATE FUNCTION uidgen_tools.run_confined(statement text) RETURNS text
 LANGUAGE plpgsql VOLATILE STRICT PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -68,7 +68,7 @@ DECLARE
 	result text;
 	named text[];
 	relation regclass;
-	-- SET SESSION AUTHORIZATION does not change who has logged in.
+	-- SET SESSION AUTHORIZATION does not change the role that has logged in.
 	login CONSTANT name := (SELECT r.rolname FROM pg_stat_get_activity(pg_backend_pid()) AS a JOIN pg_roles AS r ON r.oid = a.usesysid);
 BEGIN
 	IF (session_user = login AND (current_setting('role') = 'none' OR current_user = login) OR (SELECT r.rolsuper FROM pg_roles AS r WHERE r.rolname = current_user)) IS NOT TRUE THEN
@@ -76,9 +76,9 @@ BEGIN
 			USING ERRCODE = 'invalid_authorization_specification', DETAIL = format('The session is of role "%s", and code of the owner of a table could become that role again.', login),
 				HINT = 'Log in as the owner of the table, or let the owner make a function with SECURITY DEFINER that does this.';
 	END IF;
-	-- Other statements return nothing, and may not.
+	-- Other statements return no rows, and cannot be opened as a query.
 	IF statement ~ '^(SELECT|WITH) ' THEN
-		-- The name of a table may have been given to a view of somebody else's since.
+		-- Somebody else may have given the name of the table to a view meanwhile.
 		FOR named IN SELECT r FROM regexp_matches(statement, '((?:U&)?"(?:[^"]|"")+")\.((?:U&)?"(?:[^"]|"")+")', 'g') AS r LOOP
 			FOR again IN 1 .. 2 LOOP
 				EXECUTE (SELECT format('SELECT to_regclass(format(''%%I.%%I'', %s))', string_agg(format('U&''%s''', replace(replace(CASE WHEN starts_with(n.part, 'U') THEN substr(n.part, 4, length(n.part) - 4) ELSE replace(substr(n.part, 2, length(n.part) - 2), E'\\', E'\\\\') END, '""', '"'), '''', '''''')), ', ' ORDER BY n.place))
@@ -108,7 +108,7 @@ BEGIN ATOMIC
 END;
 COMMENT ON FUNCTION uidgen_tools.layout_numbers(text) IS 'the layout of this database, or a named one, and its numbers';
 
--- Locked by what looks whether it is still the extension's.
+-- The tools lock this table while they look whether it still belongs to the extension.
 -- [stands for uidgen_tools.in_use: operator_hostile_owner]
 CREATE UNLOGGED TABLE IF NOT EXISTS uidgen_tools.in_use ();
 COMMENT ON TABLE uidgen_tools.in_use IS 'locked while uid_number_rows() runs';
