@@ -3,16 +3,16 @@
  *	  Ids without a server: takes them apart, puts them together, writes and reads their
  *	  forms, and says of which layout one may be.
  *
- * For browsers, Node (18 and later) and bundlers; it needs nothing else and reaches for
- * nothing.  Ids are BigInt, as PostgreSQL's bigint has them: an id whose highest bit is set
- * is negative.  It does what the extension's functions do, with the same layouts and
- * results; the suite "decoder" compares both.  It guesses besides, which the extension does
- * not.  docs/build/decoder.pl copies this file into docs/decoder.html, and brings the
- * presets here from the extension's sources.
+ * This module runs in browsers, Node (18 and later) and bundlers, without dependencies or
+ * network access.  Ids are BigInt with the values of PostgreSQL's bigint: an id whose highest
+ * bit is set is negative.  The functions give the results of the extension's functions, for
+ * the same layouts; the suite "decoder" compares both.  guess() has no counterpart in the
+ * extension.  docs/build/decoder.pl copies this file into docs/decoder.html, and copies the
+ * presets into this file from the extension's sources.
  *
  * Times are microseconds since 1970, as BigInt, and text of ISO 8601.
  *
- * What is no layout, no id or out of range is a RangeError or a SyntaxError.
+ * Functions throw a RangeError or a SyntaxError for an invalid layout or id, and for a value out of range.
  */
 
 /**
@@ -28,7 +28,7 @@
  * @typedef {object} Parsed
  * @property {bigint} id
  * @property {string} timestamp ISO 8601, UTC
- * @property {bigint} micros the same in microseconds since 1970
+ * @property {bigint} micros the timestamp in microseconds since 1970
  * @property {number|null} datacenter null: the layout has no such field
  * @property {number|null} worker
  * @property {number|null} tag
@@ -37,7 +37,7 @@
  * @typedef {'decimal'|'base32'|'base58'|'base62'|'hex'|'uuid'|'ulid'} Form
  * @typedef {object} Reading what a text may stand for
  * @property {Form} form
- * @property {bigint|null} id null: it holds no id of 64 bits
+ * @property {bigint|null} id null: the text holds no id of 64 bits
  * @property {bigint|null} micros a time that the text itself holds
  *
  * @typedef {object} Guess
@@ -51,7 +51,7 @@
  * @property {number|null} worker
  * @property {number|null} tag
  * @property {number|null} sequence
- * @property {number|null} cost in how many bits that layout can say the ids, by which rows are sorted: where two differ by few, either may be right; null: the text itself says its time
+ * @property {number|null} cost bits that describe the ids in this layout; guesses are sorted by it, and a small difference means little; null: the text itself holds its time
  * @property {string} why
  */
 
@@ -98,9 +98,9 @@ export const presets = [
 ];
 
 /**
- * What the ids of a preset are like, for guesses: how rarely one meets them, in bits; the
- * fields whose values are `spread` over their whole room; and the `positive` ones, which are
- * never 0.  Of presets that are equal the first one is here; one that is not here counts as rare.
+ * What guess() assumes of the ids of a preset: their rarity in bits; the fields whose values
+ * are `spread` over the whole range; and the `positive` fields, which are never 0.  Only the
+ * first of several equal presets is listed.  A preset that is not listed counts as rare.
  *
  * @type {Record<string, {rarity: number, spread: FieldName[], positive: FieldName[]}>}
  */
@@ -156,7 +156,7 @@ function floorDivide(a, b) {
 	return a / b - (a % b < 0n ? 1n : 0n);
 }
 
-/** Days from 1970-01-01; by days from 1 March, which puts the leap day last. */
+/** Days from 1970-01-01.  Years begin on 1 March here, which puts the leap day last. */
 function daysFromDate(year, month, day) {
 	const y = month <= 2 ? year - 1 : year;
 	const m = month <= 2 ? month + 9 : month - 3;
@@ -309,7 +309,7 @@ function asLayout(layout) {
 	return typeof layout === 'string' ? parseLayout(layout) : layout;
 }
 
-/** Why ids cannot be made with a layout, or null if they can. @param {Layout|string} layout @returns {string|null} */
+/** Why no ids can be made with a layout; null if ids can be made. @param {Layout|string} layout @returns {string|null} */
 export function cannotGenerate(layout) {
 	const { fields, bits } = asLayout(layout);
 	const time = fields.find((f) => f.name === 'time');
@@ -421,7 +421,7 @@ export function make(values, layout) {
 	return BigInt.asIntN(64, id);
 }
 
-/** Where the ids from a time on begin; 2^63 if there are none. @param {bigint} micros @param {Layout} layout */
+/** The first id from a time on; 2^63 if there is none. @param {bigint} micros @param {Layout} layout */
 function firstSince(micros, layout) {
 	const [time] = layout.fields;
 	const mask = layout.fields.filter((f) => f.name !== 'zero').reduce((bits, f) => bits | f.maximum << BigInt(f.shift), 0n);
@@ -432,8 +432,8 @@ function firstSince(micros, layout) {
 }
 
 /**
- * The ids of a range of time, from the first to the last, as uid_between() has them: those of the tick that a bound lies in
- * belong to what follows the bound.  A time that is null or left out is an open end.
+ * The first and the last id of a range of time, as in uid_between(): a tick that contains a bound belongs to the range that
+ * begins at this bound.  A time that is null or left out is an open end.
  *
  * @param {Date|string|bigint|null|undefined} from @param {Date|string|bigint|null|undefined} to @param {Layout|string} layout
  * @returns {{first: bigint, last: bigint}} no id is in the range if the last is below the first
@@ -473,7 +473,7 @@ export function toText(id, form = 'base32') {
 	return text;
 }
 
-/** The number that digits stand for, or null if one of them is none. */
+/** The number that digits stand for; null if a character is no digit. */
 function readDigits(text, digits) {
 	let number = 0n;
 	for (const c of text) {
@@ -485,7 +485,7 @@ function readDigits(text, digits) {
 	return number;
 }
 
-/** As people write Crockford's base 32. */
+/** The digits of Crockford's base 32, for letters that people confuse, too. */
 function plainBase32(text) {
 	return text.replace(/-/g, '').toUpperCase().replace(/[IL]/g, '1').replace(/O/g, '0');
 }
@@ -554,7 +554,7 @@ export function fromUuid(uuid) {
 }
 
 /**
- * What a text may stand for, the likeliest first; where forms overlap, in this order: ULID,
+ * What a text may stand for, the likeliest first.  Overlapping forms come in this order: ULID,
  * uuid, hex with 0x, decimal, base32 (as TSIDs have it), base58, base62, hex.
  *
  * @param {string|bigint|number} text
@@ -597,31 +597,29 @@ export function read(text) {
 // ---- Guesses ----
 
 /*
- * Layouts differ in epoch and widths, and nothing in an id says which it has: of the 30
- * presets, 15 are possible for a usual id.  So a guess puts them in order.  It asks how
- * many bits it would take to say the id to somebody who knows the layout, and takes the
- * layout with the fewest:
+ * Layouts differ in epoch and widths, and no bit of an id tells its layout: 15 of the 30
+ * presets are possible for a usual id.  So guess() sorts the layouts by the number of bits
+ * that describe the id to a reader who knows the layout, the fewest first:
  *
- *	rarity		how rarely one meets ids of this system (habits)
+ *	rarity		how rare ids of this system are (habits)
  *	time		the length of the number of ticks from `since`, or the epoch if that is
  *				later, to `until`; and one bit for each four years before `until`, since
  *				most ids that people ask about are young
- *	fields		a field whose values are spread over its room takes all of its bits.
- *				Others are mostly small: 1 for a zero; else the length of the value, and
- *				how many bits it takes to say that length.  In some systems a field is
- *				never 0: what has a 0 there is none of theirs
+ *	fields		a field whose values are spread over its range takes all of its bits.
+ *				Other fields are mostly small: 1 bit for a zero; else the length of the
+ *				value, and the bits that describe this length.  Some systems have fields
+ *				that are never 0: an id with a 0 there is not theirs
  *
- * The figures are nobody's measurement but a stated opinion; how good it is says
- * docs/decoding.md.
+ * The figures are opinions, not measurements; docs/decoding.md says how often they are right.
  */
 
 /** The first of these ids were made in 2010, by Twitter. */
 const SINCE = /** @type {bigint} */ (parseTime('2010-01-01'));
 
-/** For each of these that a time lies back, ids of it are half as many. */
+/** The number of ids that people ask about halves with each such time that their ids are older. */
 const AGE = 4n * 365n * DAY;
 
-/** A text has other readings than the first one; each takes so many bits more than the one before. */
+/** A text has several readings; each costs this many bits more than the reading before. */
 const OTHER_READING = 8;
 
 function max(a, b) {
@@ -633,7 +631,7 @@ function bitLength(n) {
 	return n <= 0n ? 0 : n.toString(2).length;
 }
 
-/** By presets that are equal: the first one's name, and the others'. */
+/** Each layout among the presets once: the name of its first preset, and the names of its others. */
 function presetCandidates() {
 	const candidates = new Map();
 	for (const preset of presets) {
@@ -642,13 +640,13 @@ function presetCandidates() {
 		if (equal)
 			equal.also.push(preset.name);
 		else
-			// The name of the system: how the note begins.
+			// A note begins with the name of the system.
 			candidates.set(text, { name: preset.name, also: [], text, ...(habits[preset.name] ?? { rarity: 7, spread: [], positive: [] }), own: false, what: /^[^,;:]*/.exec(preset.note)[0] });
 	}
 	return candidates;
 }
 
-/** Those of the caller first, each once. */
+/** The caller's layouts first, then the presets; each layout once. */
 function allCandidates(layouts) {
 	const rest = presetCandidates();
 	const own = layouts.map((layout) => {
@@ -661,19 +659,19 @@ function allCandidates(layouts) {
 	return [...own.filter((c, i) => own.findIndex((d) => d.text === c.text) === i), ...rest.values()];
 }
 
-/** A field's value is mostly small, and 0 half of the time. */
+/** The bits for a field's value, if values are mostly small, and 0 half of the time. */
 function costOfField(bits, value, spread) {
 	return spread ? bits : value === 0n ? 1 : bitLength(BigInt(bits - 1)) + bitLength(value);
 }
 
 /**
- * How many bits it takes to say these ids, if their layout is known: the fewer, the likelier
- * is the layout.  Null: one of them is none of the layout, or of another time; `exact` is
- * the time that the text itself holds, which has milliseconds.
+ * The bits that describe these ids in a layout: the fewer, the likelier is the layout.  Null
+ * if an id is not of this layout, or of another time.  `exact` is the time that the text
+ * itself holds, in whole milliseconds.
  */
 function costOf(ids, candidate, since, until, exact) {
 	const layout = parseLayout(candidate.text);
-	// A number whose time is within a day of the epoch is more likely none of these ids.
+	// A number whose time is within a day of the epoch is hardly an id of this layout.
 	const earliest = candidate.own ? max(since ?? layout.epoch, layout.epoch) : max(since ?? SINCE, layout.epoch + DAY);
 	const room = earliest > until ? 0 : bitLength((until - earliest) / layout.unit);
 	let cost = candidate.rarity + room;
@@ -697,17 +695,17 @@ function costOf(ids, candidate, since, until, exact) {
 	return cost;
 }
 
-/** What speaks for a layout, in words. */
+/** The reasons for a layout, in words. */
 function reasons(id, candidate, form) {
 	const of = fieldValues(id, candidate.text).filter((f) => f.name !== 'time' && f.name !== 'zero' && !candidate.spread.includes(f.name));
 	return [candidate.what,
 		...(form === 'decimal' ? [] : [`read as ${form}`]),
-		...(form === 'uuid' ? ['its time is that of the uuid'] : []),
+		...(form === 'uuid' ? ['its time agrees with the uuid'] : []),
 		...of.flatMap((f) => f.value === 0n ? [`${f.name} is 0`] : costOfField(f.bits, f.value, false) < f.bits ? [`${f.name} is small`] : []),
 	].join('; ');
 }
 
-/** For each form in which all inputs can be read, their ids in that form; or of each its first. */
+/** The ids of all inputs, for each form in which all can be read; the first reading of each input, if there is no such form. */
 function idsByForm(inputs) {
 	const all = inputs.map((input) => read(input));
 	const common = all[0].filter((r) => all.every((readings) => readings.some((other) => other.form === r.form)));
@@ -721,8 +719,8 @@ function idsByForm(inputs) {
 }
 
 /**
- * The layouts that an id may be of, the likeliest first.  Several ids are taken to be of one
- * layout; the fields are those of the first.
+ * The layouts that an id may have, the likeliest first.  Several ids count as ids of a single
+ * layout; a guess shows the fields of the first id.
  *
  * @param {string|bigint|number|(string|bigint|number)[]} input
  * @param {{since?: Date|string|bigint|null, until?: Date|string|bigint|null, now?: Date|string|bigint, layouts?: string[]}} [options]

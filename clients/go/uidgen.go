@@ -92,7 +92,7 @@ func (l *Layout) Decode(id int64) (map[string]int64, time.Time) {
 
 func (l *Layout) begins(tick int64) time.Time { return time.UnixMicro(tick*l.Unit + l.Epoch).UTC() }
 
-// An answer that counts: up to where ticks are this guest's, and how the registry's clock goes beside those of this machine.
+// An accepted answer: the last tick granted to this guest, and the registry's clock against the clocks of this machine.
 type grant struct {
 	layout                *Layout
 	worker, last, renewAt int64
@@ -186,7 +186,7 @@ func (g *Guest) Next() (int64, error) {
 	}
 }
 
-// NextBatch returns so many ids.
+// NextBatch returns count new ids, increasing.
 func (g *Guest) NextBatch(count int) ([]int64, error) {
 	ids := make([]int64, 0, count)
 	for len(ids) < count {

@@ -185,7 +185,7 @@ export class Consumer extends Reader {
 /**
  * Keeps a copy of a tracked table in another database, by the view of changes of docs/readers.md.
  *
- * The copy's table says which columns it has; its primary key is that of the source.  Its rows and the place change in one transaction.
+ * The copy has the columns of its table, and the primary key of the source.  Rows and place change in one transaction.
  */
 export class Copy extends Reader {
 	/** Each function returns a pg.Client that is not connected yet. */

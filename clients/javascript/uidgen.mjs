@@ -344,7 +344,7 @@ export class Guest {
 		if (heard - asked > this.timeout)
 			throw new NoGrant('no_answer', `the registry did not answer within ${this.timeout} ms`)
 		if (BigInt(row.token) !== token)
-			throw new NoGrant('uncertain', 'the answer is that of another call')
+			throw new NoGrant('uncertain', 'the answer belongs to another call')
 		const registry = BigInt(row.registry_id)
 		if (this.registry !== 0n && registry !== this.registry)
 			throw new NoGrant('other_registry', `another registry than configured: ${registry}`)

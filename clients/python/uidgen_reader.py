@@ -145,7 +145,7 @@ class Consumer(_Reader):
 class Copy(_Reader):
     """Keeps a copy of a tracked table in another database, by the view of changes of docs/readers.md.
 
-    The copy's table says which columns it has; its primary key is that of the source.  Its rows and the place change in one transaction.
+    The copy has the columns of its table, and the primary key of the source.  Rows and place change in one transaction.
     """
 
     def __init__(self, connect_source, connect_copy, view, table, version="changed", places="reader_place", limit=1000):

@@ -144,7 +144,7 @@ test('texts in each form', () => {
 		[uidgen.toText(id), asText, 'read as base32; '], [uidgen.toText(id).toLowerCase(), asText, 'read as base32; '], ['13F-QTY1-QHC800', asText, 'read as base32; '],
 		[uidgen.toText(id, 'base58'), asText, 'read as base58; '], [uidgen.toText(id, 'base62'), asText, 'read as base62; '],
 		[uidgen.toText(id, 'hex'), asText, 'read as hex; '], ['0x11befaf06f162000', asText, 'read as hex; '], [' 1278735254782615552\r\n', asText, ''],
-		[uuid, asUuid, 'read as uuid; its time is that of the uuid; '], [uuid.replaceAll('-', '').toUpperCase(), asUuid, 'read as uuid; its time is that of the uuid; ']])
+		[uuid, asUuid, 'read as uuid; its time agrees with the uuid; '], [uuid.replaceAll('-', '').toUpperCase(), asUuid, 'read as uuid; its time agrees with the uuid; ']])
 		assert.deepEqual(guess(given, { until: UNTIL }).slice(0, 2).map((g) => [g.layout, g.id, g.why]),
 			expected.map(([layout, what]) => [layout, id, `${what}${how}sequence is 0`]), given);
 	assert.deepEqual(shown(guess('01ARZ3NDEKTSV4RRFFQ69G5FAV')), [[1, 'ulid', '2016-07-30T23:54:10.259Z', '- - - -', '', 'a ULID; it begins with its time']]);
@@ -159,10 +159,10 @@ test('texts in each form', () => {
 	assert.throws(() => guess('an id'), SyntaxError);
 });
 
-test('layouts whose time is not that of the uuid are none', () => {
+test('layouts whose time differs from the uuid are left out', () => {
 	const rows = (layout) => guess(uidgen.toUuid(175928847299117063n, layout), { until: UNTIL }).map((g) => [g.layout, g.id, g.why]);
 	assert.deepEqual(rows('discord'), [
-		['discord', 175928847299117063n, 'Discord; read as uuid; its time is that of the uuid; worker is small; tag is 0; sequence is small'],
+		['discord', 175928847299117063n, 'Discord; read as uuid; its time agrees with the uuid; worker is small; tag is 0; sequence is small'],
 		['uuidv7', 175928847299117063n, 'a uuid of version 7; it begins with its time']]);
 	assert.deepEqual(rows('twitter epoch:2014-01-01').map(([layout]) => layout), ['uuidv7']);
 	// A uuid has milliseconds.

@@ -60,7 +60,7 @@ public final class Guest implements AutoCloseable {
         public Instant begins(long tick) { return Instant.EPOCH.plus(epoch, ChronoUnit.MICROS).plus(tick * unit, ChronoUnit.MICROS); }
     }
 
-    /** An answer that counts: up to where ticks are this guest's, and how the registry's clock goes beside those of this machine. */
+    /** An accepted answer: the last tick granted to this guest, and the registry's clock against the clocks of this machine. */
     private static final class Grant {
         static final long SECOND = 1_000_000_000L;
         final Layout layout;
