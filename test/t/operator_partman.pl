@@ -1,4 +1,4 @@
-# pg_partman makes partitions by ids as docs/guide.md says, and uid_between() reads the one
+# pg_partman makes partitions by ids as docs/partitions.md says, and uid_between() reads the one
 # that it needs; and its options that look as if they were made for that do what the guide
 # says, too.  pg_partman is not PostgreSQL's; ./check --world --install installs it where the
 # distribution has it.
