@@ -1,5 +1,5 @@
 # pg_partman makes partitions by ids as docs/partitions.md says, and uid_between() reads the one
-# that it needs; and its options that look as if they were made for that do what the guide
+# that it needs; and its options that look as if they were made for that do what the page
 # says, too.  pg_partman is not PostgreSQL's; ./check --world --install installs it where the
 # distribution has it.
 
@@ -50,7 +50,7 @@ is($before . ' ' . $node->safe_psql('postgres', 'SELECT count(*) FROM ev'), '101
 $node->safe_psql('postgres', "INSERT INTO ev (id) VALUES (uid_min(now() + interval '6 days'))");
 unlike(partitions_of('ev'), qr/default/, '... and has made partitions for the next days');
 
-# The trap: if a later version refuses it, the guide has to say so.
+# The trap: if a later version refuses it, the page has to say so.
 $node->safe_psql('postgres', make_parent('trap', "'1 day'", "p_epoch := 'milliseconds'"));
 $node->safe_psql('postgres', 'INSERT INTO trap (body) SELECT n FROM generate_series(1, 100) AS n');
 is(partitions_of('trap'), 'trap_default', 'p_epoch is accepted, and all rows go to the default partition');
