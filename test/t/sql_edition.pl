@@ -182,7 +182,7 @@ is(as($node, 'landlord', 'app', q{SELECT setval('uidgen.position', last_value + 
 
 # ---- readers, by the column and the condition that the page has ----
 
-my ($column, $condition) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ /store `(xid [^`]+)` .* read `(WHERE xid [^`]+)` in the order of `\(xid, id\)`/;
+my ($column, $condition) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ s/\n/ /gr =~ /store `(xid [^`]+)` .* read `(WHERE xid [^`]+)` in the order of `\(xid, id\)`/;
 as($node, 'landlord', 'app', "CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), $column, name text)");
 my $open = $node->background_psql('app', extra_params => [ '-U', 'landlord' ]);
 $open->query_safe("BEGIN; INSERT INTO outbox (name) VALUES ('early')");
