@@ -215,7 +215,7 @@ $(UPDATES_FROM:%=$(call script,uidgen-registry,%--)): $(call script,uidgen-regis
 all: $(LIBPQ_MODULE)$(DLSUFFIX)
 $(LIBPQ_OBJS): override CPPFLAGS += -I$(libpq_srcdir)
 $(LIBPQ_MODULE)$(DLSUFFIX): $(LIBPQ_OBJS)
-	$(CC) $(CFLAGS) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) -shared $(libpq) -lpthread -o $@
+	$(LINK.shared) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) $(BE_DLLLIBS) $(libpq) -lpthread -o $@
 install: install-libpq
 install-libpq: $(LIBPQ_MODULE)$(DLSUFFIX)
 	$(MKDIR_P) '$(DESTDIR)$(pkglibdir)'
@@ -251,7 +251,7 @@ tempcheck: all
 # The code that knows no server, under sanitizers.  The tests look for their data
 # from the source tree on.
 unitcheck: $(UNIT_TESTS)
-	cd '$(srcdir)' && $(PROVE) -e '' $(abspath $(UNIT_TESTS))
+	cd '$(srcdir)' && $(PROVE) -e '$(EMULATOR)' $(abspath $(UNIT_TESTS))
 UNIT_FLAGS = -std=c99 -Wall -Wextra -Werror -g -I$(srcdir)/src -DUIDGEN_STANDALONE
 # $(call sanitized,FLAGS): these, or nothing where a program with them does not start,
 # as under an emulator, or hangs.  It is started three times, since ThreadSanitizer

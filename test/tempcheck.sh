@@ -107,7 +107,7 @@ if [ "${1-}" != suites ]; then
 	[ "$(id -u)" -ne 0 ] || chown -R "$(server_user)" "$CHECK_DIR"
 	mkdir -m 555 "$CHECK_DIR/home"
 	# Nothing of this machine's environment reaches the programs, so that what they need is known.
-	set -- HOME="$CHECK_DIR/home" PATH="$BINDIR:/usr/bin:/bin:/usr/sbin"
+	set -- HOME="$CHECK_DIR/home" PATH="$BINDIR:/usr/bin:/bin:/usr/sbin" LD_RUN_PATH="$CLIENT_LIBRARIES"
 	for name in CHECK_DIR CHECK_MODE CC SUITES TIMES JOBS BINDIR PG_CONFIG PGXS_DIR SERVER_HEADERS CLIENT_HEADERS CLIENT_LIBRARIES BUILD_CONFIG \
 		REGRESS ISOLATION UNIT_TESTS FUZZ_TARGETS GLUE_FIRST GLUE_TESTS WORLD_TESTS LATE_TESTS \
 		$(env | sed -n 's/^\(UIDGEN_[A-Z_]*\|MODEL\|FUZZ_[A-Z]*\)=.*/\1/p'); do

@@ -5,11 +5,6 @@
  * Before the keeper connects for the first time there is no connection; then it loads the library
  * file uidgen_libpq, whose operations take the place of those that are here.
  */
-/* for dladdr() */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "postgres.h"
 
 #include "link/link.h"

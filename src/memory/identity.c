@@ -2,11 +2,6 @@
  * identity.c
  *	  Finds out who this instance is; see identity.h for what counts and why.
  */
-/* for statx() */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "postgres.h"
 
 #include "memory/identity.h"

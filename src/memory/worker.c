@@ -2,11 +2,6 @@
  * worker.c
  *	  What the postmaster is told of the keeper: see worker.h.
  */
-/* for dladdr() */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE
-#endif
-
 #include "postgres.h"
 
 #include "memory/worker.h"

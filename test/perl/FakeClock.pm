@@ -23,7 +23,7 @@ sub new
 	my ($class, $node) = @_;
 	my $self = bless {
 		node => $node,
-		library => build_program('tools/clockshim', 'clockshim.so', '-shared', '-fPIC', '-ldl'),
+		library => build_preload('clockshim'),
 		file => $node->basedir . '/clock',
 		offset => 0,
 		standstill => 0,

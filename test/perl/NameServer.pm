@@ -20,7 +20,7 @@ my $library;
 sub new
 {
 	my ($class) = @_;
-	$library //= build_program('tools/nameshim', 'nameshim.so', '-shared', '-fPIC', '-ldl');
+	$library //= build_preload('nameshim');
 	return bless { folder => PostgreSQL::Test::Utils::tempdir() }, $class;
 }
 

@@ -19,7 +19,7 @@ use Time::HiRes qw(time usleep);
 
 our @EXPORT = qw(preload is_late in_encoding uidgen_node by_hand standby_of try_psql sqlstate_of fails_with comes_to_fail poll_until log_since is_logged
   start_drawing await_drawing stop_drawing finish_drawing draw_until_error repeated ids_go_on change_setting await_keeper keeper_pid keeper_pids the_keeper
-  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program
+  postmaster_pid process_file child_pids end_keeper await_end times_asleep is_asleep drop_database stop_pids stop_processes crash await_recovery kill_and_start start_again percentile spread build_program build_preload
   build_module);
 
 # A session's time is over when a statement takes too long, not when so much time has passed since it began.
@@ -521,6 +521,13 @@ sub build_program
 	my ($out, $err) = run_command(\@command);
 	die "could not compile $source: $err\n" unless -e $program;
 	return $program;
+}
+
+# Compile test/tools/NAME.c for LD_PRELOAD, without a libc of its own: the server may have another one than sh, which pg_ctl runs.
+sub build_preload
+{
+	my ($name) = @_;
+	return build_program("tools/$name", "$name.so", qw(-shared -fPIC -nodefaultlibs));
 }
 
 # Compile test/NAME.c as a module for the server; returns the library's full name.

@@ -343,7 +343,7 @@ sub set_up
 
 	$self->{folder} = abs_path(PostgreSQL::Test::Utils::tempdir('sessions'));
 	$self->{session} = build_program('sessions/session', 'session',
-		"-I$ENV{CLIENT_HEADERS}", "-L$ENV{CLIENT_LIBRARIES}", "-Wl,-rpath,$ENV{CLIENT_LIBRARIES}", '-lpq');
+		"-I$ENV{CLIENT_HEADERS}", "-L$ENV{CLIENT_LIBRARIES}", '-lpq');
 	$self->{oracle} = build_program('sessions/oracle', 'oracle');
 	$self->{clock} = FakeClock->new($node);
 	$self->{other} = PostgreSQL::Test::Cluster->new('other');

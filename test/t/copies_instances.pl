@@ -7,7 +7,7 @@ use lib "$FindBin::RealBin/../perl";
 use UidgenTest;
 
 my $node = uidgen_node('main', "include_if_exists = 'instance.conf'", 'restart_after_crash = on');
-my $library = build_program('tools/nomachine', 'nomachine.so', '-shared', '-fPIC', '-ldl');
+my $library = build_preload('nomachine');
 my $disk = PostgreSQL::Test::Utils::tempdir() . '/disk';
 my $data = $node->data_dir;
 

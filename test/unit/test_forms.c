@@ -20,14 +20,6 @@
 #define ROUNDS 30000
 #define LAST_MILLISECOND ((INT64_C(1) << 48) - 1)
 
-/* More than 64 bits.  Where there is no such integer, as on i386, a number with 64 binary digits: it is exact up to
- * 2^64, and beyond that only how large it is counts. */
-#ifdef __SIZEOF_INT128__
-typedef unsigned __int128 Wide;
-#else
-typedef long double Wide;
-#endif
-
 /* Numbers of all sizes, and those with all bits but a few alike. */
 static uint64_t
 trial_number(int round)
@@ -151,16 +143,22 @@ read_text(UidgenTextForm form, const char *text, uint64_t *id)
 	return read_bytes(form, text, strlen(text), id, &error);
 }
 
-/* What a text is worth: the sum of its digits times powers of the base. */
-static Wide
-worth(UidgenTextForm form, const char *text)
+/* What a text is worth, digit by digit, and how often 2^64 beyond that.  In two parts of 32 bits, since not each
+ * architecture has longer integers. */
+static uint64_t
+worth(UidgenTextForm form, const char *text, uint64_t *beyond)
 {
-	Wide		sum = 0;
-	Wide		power = 1;
+	uint64_t	upper = 0;
+	uint64_t	lower = 0;
 
-	for (size_t i = strlen(text); i-- > 0; power *= strlen(forms[form].digits))
-		sum += power * (Wide) (strchr(forms[form].digits, text[i]) - forms[form].digits);
-	return sum;
+	for (; *text; text++)
+	{
+		lower = lower * strlen(forms[form].digits) + (uint64_t) (strchr(forms[form].digits, *text) - forms[form].digits);
+		upper = upper * strlen(forms[form].digits) + (lower >> 32);
+		lower &= UINT32_MAX;
+	}
+	*beyond = upper >> 32;
+	return upper << 32 | lower;
 }
 
 static void
@@ -194,6 +192,7 @@ test_round_trips(void)
 			uint64_t	number = trial_number(round);
 			uint64_t	other = round % 2 ? trial_number(round + 1) : number + 1;
 			uint64_t	id;
+			uint64_t	more;
 			char		text[UIDGEN_TEXT_FORM_MAX + 1];
 			char		other_text[UIDGEN_TEXT_FORM_MAX + 1];
 			int			order;
@@ -202,7 +201,7 @@ test_round_trips(void)
 			write_text((UidgenTextForm) form, other, other_text);
 			order = strcmp(text, other_text);
 			changed += !read_text((UidgenTextForm) form, text, &id) || id != number;
-			worthless += worth((UidgenTextForm) form, text) != number;
+			worthless += worth((UidgenTextForm) form, text, &more) != number || more > 0;
 			disordered += (order < 0) != (number < other) || (order == 0) != (number == other);
 			beyond += strspn(text, forms[form].digits) != (size_t) forms[form].length;
 		}
@@ -239,9 +238,10 @@ test_characters(void)
 					text[position] = forms[f].means[strchr(forms[f].other, c) - forms[f].other];
 				if (contains(forms[f].digits, text[position]))
 				{
-					Wide		value = worth(form, text);
+					uint64_t	beyond;
+					uint64_t	value = worth(form, text, &beyond);
 
-					wrong += good != (value <= UINT64_MAX) || (good && id != (uint64_t) value);
+					wrong += good != (beyond == 0) || (good && id != value);
 					unclear += !good && !well_formed(&error);
 					continue;
 				}
@@ -311,6 +311,7 @@ test_overflow(void)
 		char		text[UIDGEN_TEXT_FORM_MAX + 1];
 		int			wrong = 0;
 		uint64_t	id;
+		uint64_t	beyond;
 		UidgenComplaint error;
 
 		if (!*forms[f].beyond)
@@ -319,23 +320,23 @@ test_overflow(void)
 		ok(!read_bytes(form, forms[f].beyond, strlen(forms[f].beyond), &id, &error), "2^64 has no %s", forms[f].name);
 		ok(well_formed(&error) && strstr(error.detail, "64 bits") && strstr(error.detail, largest),
 		   "... and the error names the largest number");
-		ok(worth(form, forms[f].beyond) == (Wide) UINT64_MAX + 1, "... and that is 2^64");
+		ok(worth(form, forms[f].beyond, &beyond) == 0 && beyond == 1, "... and that is 2^64");
 		memset(text, forms[f].digits[base - 1], (size_t) forms[f].length);
 		text[forms[f].length] = '\0';
 		ok(!read_text(form, text, &id), "nor has the largest number of so many digits");
 		for (int round = 0; round < ROUNDS; round++)
 		{
-			Wide		value;
+			uint64_t	value;
 
 			for (int i = 0; i < forms[f].length; i++)
 				text[i] = i == 0 || round % 16 >= i ?
 					forms[f].digits[base - 1 - random_number() % (i == 0 ? base : 2)] :
 					forms[f].digits[random_number() % base];
-			value = worth(form, text);
+			value = worth(form, text, &beyond);
 			if (read_text(form, text, &id))
-				wrong += value > UINT64_MAX || id != (uint64_t) value;
+				wrong += beyond > 0 || id != value;
 			else
-				wrong += value <= UINT64_MAX;
+				wrong += beyond == 0;
 		}
 		is_int(wrong, 0, "numbers that are judged wrong");
 	}
