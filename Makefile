@@ -126,7 +126,7 @@ ISOLATION_OPTS = --inputdir=$(srcdir)/test/isolation
 # others are the ring world.  What takes long comes first: at the end all would wait for it alone.
 GLUE_LONG = sql_answers guests_python keeper_faulty_link clock_recovery attach_late
 GLUE = operator_strange_names ids_waits fleet_failover segments_failover cost_instructions horizon_readers ids_unique ids_order changes_track copies_promotion \
-	keeper_wake_up backfill_kills copies_registry fleet_script horizon_rules life_disk_full life_restart operator_bad_settings \
+	keeper_wake_up backfill_kills copies_registry fleet_script horizon_rules life_disk_full life_restart frozen operator_bad_settings \
 	operator_layout_change operator_statistics operator_status registry_guards registry_layouts \
 	registry_worker_ids remote_answers segments_used_up sql_edition
 GLUE_FIRST = $(GLUE_LONG:%=test/t/%.pl)

@@ -9,6 +9,7 @@ use warnings;
 
 use lib 'tools/mutate', 'test/perl';
 
+use Digest::SHA 'sha256_hex';
 use File::Find;
 use File::Temp 'tempdir';
 use JSON::PP;
@@ -233,6 +234,24 @@ my ($table) = slurp('docs/design.md') =~ /^(\| room \| file \|.*?)^$/ms;
 my %named = map { s/\.[ch]$//r => 1 } map { /`([\w.]+)`/g } map { /^\|[^|]*\|([^|]*)\|/ } split /\n/, $table;
 none('docs/design.md names every file of src', grep { !$named{$_} } map { m{([^/]+)\.[ch]$} } grep { m{^src/} } @files);
 
+# ---- What is promised for ever ----
+
+# test/frozen/SUMS: the version, how many lines of a file stay as they are from it on, their sum, and the file.  Lines may follow.
+sub sum_of
+{
+	my ($lines, $file) = @_;
+	my @lines = split /^/, slurp($file);
+	return @lines < $lines ? 'there are fewer' : sha256_hex(join '', @lines[ 0 .. $lines - 1 ]);
+}
+my @sums = map { [ split /\t/ ] } grep { /^[^#]/ } split /\n/, slurp('test/frozen/SUMS');
+none('no value that a version has promised is another one', map { "$_->[3], its first $_->[1] lines, as of $_->[0]" } grep { sum_of(@$_[ 1, 3 ]) ne $_->[2] } @sums);
+my %promised = map { ("$_->[0] $_->[3]" => 1) } @sums;
+none('... and each minor version has promised some: what test/frozen/SUMS lacks', map {
+	my $file = $_;
+	my $lines = () = slurp($file) =~ /\n/g;
+	map { "$_\t$lines\t" . sum_of($lines, $file) . "\t$file" } grep { !$promised{"$_ $file"} } '1.0.0', grep { /^[1-9]\d*\.\d+\.0$/ } @former, $version
+} qw(test/vectors.tsv sql/scramble.sql), grep { !m{/SUMS$} } glob('test/frozen/*'));
+
 # ---- Procedures, and links of the documents ----
 
 # Word by word, and none of the run book's is left out.
@@ -337,7 +356,7 @@ my %linked;
 $linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
 none(
 	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{/(corpus|expected|procedures)/|^test/README\.md$} && !$linked{$_} } @files);
+	grep { m{^test/|^sql/} && !m{/(corpus|expected|frozen|procedures)/|^test/README\.md$} && !$linked{$_} } @files);
 none('... once', grep { $linked{$_} > 1 } keys %linked);
 none('... and what exists', grep { !-e } keys %linked);
 
@@ -357,10 +376,10 @@ my %proof = map { my ($promises, $tests) = @$_; map { $_ => $tests } $promises =
 is_deeply([ sort keys %proof ], [ sort(slurp('docs/design/words-and-promises.md') =~ /^- \*\*(P\d) /mg, slurp('docs/design/segments.md') =~ /^\| (S\d) \|/mg) ], 'each promise has its tests');
 {
 	my ($words) = slurp('docs/design/words-and-promises.md') =~ /^## Words\n(.*?)^## /ms;
-	my $experimental = slurp('docs/experimental.md');
+	my ($experimental) = slurp('docs/compatibility.md') =~ /^## What is experimental\n(.*?)^## /ms;
 	cmp_ok(scalar(map { split /, / } $words =~ /^\| ([^|*]+) \| \S/mg) + grep({ $experimental !~ /\b$_\b/ } keys %proof), '<=', 60, 'the words and the promises that are not experimental are few');
 	my %pages = map { $_ => slurp("docs/$_") } $experimental =~ /^\| .* \| \[\w+\]\(([a-z]+\.md)/mg;
-	none('... and each page of what is experimental says so', grep { $pages{$_} !~ /\(experimental\.md\)/ } keys %pages);
+	none('... and each page of what is experimental says so', grep { $pages{$_} !~ /\(compatibility\.md#what-is-experimental\)/ } keys %pages);
 }
 none('... and ./check runs one of them', grep { !is_tested($proof{$_}) } sort keys %proof);
 # Of each table of faults one, and what it names exists.
