@@ -296,7 +296,8 @@ sub dead_links
 		!-e $file || defined $anchor && !grep({ $_ eq $anchor } anchors($file)) ? "$page: $_" : ();
 	} grep { !m{^\w+:} } $text =~ /\]\(([^) ]+)\)/g;
 }
-none('every link leads somewhere', map { dead_links($_) } grep { /\.md$/ } @files);
+none('every link leads somewhere', map { dead_links($_) } 'llms.txt', grep { /\.md$/ } @files);
+none('... and those of llms.txt are in lists, as its readers expect', grep { !/^(?:#+ |> |- \[|$)/ && /\]\(/ } split /\n/, slurp('llms.txt'));
 
 # ---- The release ----
 

@@ -8,7 +8,7 @@ use Pages;
 use UidgenTest;
 
 # test/meta.pl reads this line.
-my @PAGES = qw(docs/segments.md README.md README.zh-CN.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/filters.md docs/readers.md docs/numbers.md docs/applications.md docs/reference/functions.md docs/operations.md);
+my @PAGES = qw(docs/segments.md README.md README.zh-CN.md docs/skill.md docs/guide.md docs/adopting.md docs/layouts.md docs/decoding.md docs/partitions.md docs/filters.md docs/readers.md docs/numbers.md docs/applications.md docs/reference/functions.md docs/operations.md);
 
 my $node = uidgen_node('main', 'max_connections = 20');
 $node->start;
