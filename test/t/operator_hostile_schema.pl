@@ -358,7 +358,7 @@ SELECT S.uid_adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name);
 SELECT S.uid_adopt('S.parent'::pg_catalog.regclass, 'id'::pg_catalog.name, true);
 INSERT INTO S.parent DEFAULT VALUES;
 DROP TABLE S.parent, S.child;
-SELECT uidgen_registry.create_segment('s'::pg_catalog.text); SELECT uidgen_registry.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
+SELECT uidgen_registry.create_segment('s'::pg_catalog.text, restart => true); SELECT uidgen_registry.raise_segment('s'::pg_catalog.text, '100'::pg_catalog.int8);
 SELECT S.uid_segment_next('s'::pg_catalog.text);
 SELECT uidgen_registry.drop_segment('s'::pg_catalog.text), (uidgen.diagnose()).message, uidgen.library_version(), uidgen_registry.registry_history(), uidgen_registry.node_functions();
 SELECT uidgen_registry.local_grants(l.layout, 0, 5), uidgen_registry.tick_at($from, l.unit, l.epoch), uidgen_registry.tick_time($one, l.unit, l.epoch), uidgen_registry.microseconds($from)
