@@ -186,6 +186,16 @@ anew trigger "~uid_delete" of table "item" is not enabled
 anew trigger "~uid_key" of table "item" is missing
 anew trigger "~uid_truncate" of table "item" is not enabled
 SAID
+	my $session = $node->background_psql('app', on_error_stop => 0, extra_params => [ '-U', 'shop' ]);
+	$session->query_safe("\\set VERBOSITY verbose\nSET search_path = s_type, public; INSERT INTO item VALUES (1), (2), (3); DELETE FROM item WHERE id = 1");
+	shop('DROP TRIGGER "~uid_key" ON item; ALTER TABLE item ALTER id TYPE numeric');
+	is(shop('DELETE FROM item WHERE id = 2'), '', 'until the call, a new session deletes');
+	$session->query('DELETE FROM item WHERE id = 3');
+	like($session->{stderr}, qr/ERROR:  42804: type of parameter \d+ \(numeric\)/, '... and an old one does not');
+	$session->{stderr} = '';
+	shop('SELECT uid_track_changes($$item$$, execute => true)');
+	is($session->query('DELETE FROM item WHERE id = 3') . $session->{stderr} . said('item'), '', '... and after it does');
+	$session->quit;
 
 	begin('grown', 'CREATE TABLE item (id serial PRIMARY KEY, tenant integer NOT NULL DEFAULT 1, name text); SELECT uid_track_changes($$item$$, execute => true)');
 	befalls('a key that was adopted after it was another one', 'ALTER TABLE item DROP CONSTRAINT item_pkey, ADD PRIMARY KEY (tenant, id); SELECT uid_adopt($$item$$, $$id$$, true); INSERT INTO item VALUES (2); DELETE FROM item', <<'SAID' =~ s/\n\z//r, marks => 1);
@@ -435,7 +445,7 @@ SAID
 		SELECT uid_track_changes(t::regclass, execute => true) FROM unnest(ARRAY[\'item\', \'line\']) AS t; COMMENT ON COLUMN item.id IS \'the key\';
 		-- So that nothing but the function tells other sessions that their plans have the former type.
 		ALTER TABLE item_deleted ALTER id TYPE bigint');
-	my $session = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
+	$session = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
 	$session->query_safe('SET search_path = s_adopt, public; DELETE FROM item WHERE id = 1; UPDATE item SET id = 20 WHERE id = 10; DELETE FROM line WHERE item = 2');
 	is(shop(q{SELECT uid_adopt('item', 'id', true)}), '', 'a tracked table is adopted in one call');
 	$session->query_safe('DELETE FROM item WHERE id = 2; UPDATE item SET id = uid_next() WHERE id = 20; DELETE FROM line WHERE item = 3');

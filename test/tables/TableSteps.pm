@@ -122,7 +122,7 @@ sub track
 	# The first time, readers have no place; nor where what a former owner had is made anew, as the hint says.
 	undef $_->{place} foreach $t->{tracked} && !delete $t->{given} ? () : @{ $t->{readers} };
 	$t->{tracked} = $t->{owner};
-	delete @$t{qw(unsound may_mend renamed)};
+	delete @$t{qw(unsound may_mend renamed retyped)};
 	$w->check($k);
 	$w->poll($k, $_, 1000) foreach 0, 1;
 	return;
@@ -250,7 +250,9 @@ step(type => 2, tsk => sub {
 	my ($w, $k, $name, $id) = @_;
 	my $type = $w->type($k);
 	my $other = { integer => 'bigint', bigint => $k eq 't' ? 'numeric(20)' : 'bigint', numeric => 'bigint', text => 'varchar(60)', 'character varying' => 'text' }->{$type};
-	$w->ddl($k, qq(DROP TRIGGER IF EXISTS "~uid_key" ON $name; ALTER TABLE $name ALTER COLUMN $id TYPE $other)) and $w->unsound($k, 'another type');
+	$w->ddl($k, qq(DROP TRIGGER IF EXISTS "~uid_key" ON $name; ALTER TABLE $name ALTER COLUMN $id TYPE $other)) or return;
+	$w->unsound($k, 'another type');
+	$w->table($k)->{retyped} = 1;
 });
 # What is written then has other texts in the catalogs.
 step(quoted => 1, '' => sub {
