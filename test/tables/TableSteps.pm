@@ -120,8 +120,9 @@ sub track
 	my $t = $w->table($k);
 	$w->tool($k, "SELECT public.uid_track_changes('@{[ $w->name($k) ]}', execute => true)") or return;
 	# The first time, readers have no place; nor where what a former owner had is made anew, as the hint says.
-	undef $_->{place} foreach $t->{tracked} && !delete $t->{given} ? () : @{ $t->{readers} };
+	undef $_->{place} foreach ($t->{tracked} // '') eq $t->{owner} ? () : @{ $t->{readers} };
 	$t->{tracked} = $t->{owner};
+	$t->{given} = ($t->{numbered} // $t->{owner}) ne $t->{owner};	# numbers stay the former one's
 	delete @$t{qw(unsound may_mend renamed retyped)};
 	$w->check($k);
 	$w->poll($k, $_, 1000) foreach 0, 1;
@@ -150,6 +151,9 @@ step(drop => 4, p => sub {
 	my $count = $w->value($young);
 	$w->tool($k, "SELECT public.uid_drop_partitions('$name', $before, true" . (rand() < 0.5 && $w->has_argument('uid_drop_partitions', 'force') ? ', force => true' : '') . ')', $w->{was_out} ? '55000' : ());
 	$w->fail('P', 'a partition was dropped with rows younger than asked') if $w->value($young) != $count;
+	# With it goes what was changed while it was none, and the mark has told all readers.
+	my $t = $w->table('p');
+	delete $t->{unsound} if ($t->{unsound} // '') =~ /while it was none/ && !$w->value("SELECT count(*) FROM pg_class WHERE oid = $t->{detached}");
 	$w->poll($k, 0, 1000);
 });
 # Rows go with their numbers, the first or the last.
@@ -378,6 +382,7 @@ step(detach => 2, p => sub {
 	$w->ddl($k, "ALTER TABLE $name DETACH PARTITION $leaf") or return;
 	$w->ddl($k, "INSERT INTO $leaf ($id, name, made) SELECT $id + 1, 'detached', made FROM $leaf ORDER BY $id DESC LIMIT 1");
 	$w->ddl($k, "ALTER TABLE $name ATTACH PARTITION $leaf $bounds") or $w->table('p')->{hole} = 1;
+	$w->table('p')->{detached} = $w->value("SELECT '$leaf'::regclass::oid");
 	$w->unsound($k, 'a partition that was changed while it was none');
 });
 step(rest => 1, p => sub {
