@@ -613,6 +613,7 @@ BEGIN
 	IF s.function IS NULL OR NOT EXISTS (SELECT FROM uidgen_tools.list_key("table") AS l WHERE l.name = ANY (columns)) THEN
 		RETURN;
 	END IF;
+	PERFORM uidgen_tools.refuse_other_function("table", s.function);
 	before := (SELECT format('DROP TRIGGER "~uid_key" ON %s;', s.written) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgfoid = s.function);
 	after := array_remove(ARRAY[uidgen_tools.write_key_function(function, (SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = s.function)), uidgen_tools.write_depends(function)]
 		|| CASE WHEN before IS NOT NULL AND uidgen_tools.compares_key("table") THEN uidgen_tools.write_key_trigger("table", function || '()') END, NULL);

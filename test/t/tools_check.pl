@@ -404,7 +404,9 @@ SAID
 	begin('owners');
 	super('GRANT CREATE ON SCHEMA s_owners TO other; ALTER TABLE item OWNER TO other');
 	like(join("\n", sort split /\n/, said('item')), qr/^tell function "item_deleted"\(\), which writes deleted keys of table "item", belongs to another role\ntell table/, 'a table of another owner is told');
-	super('ALTER TABLE item_deleted OWNER TO other; ALTER FUNCTION item_deleted() OWNER TO other');
+	super('ALTER TABLE item_deleted OWNER TO other');
+	like(as($node, 'other', 'app', "SET search_path = s_owners, public; SELECT uid_adopt('item', 'id')"), qr/^psql:[^\n]*ERROR:  42501: trigger "~uid_delete" of table "item" calls a function of another role/, '... and to adopt it prints nothing of a function that is not its owner\'s');
+	super('ALTER FUNCTION item_deleted() OWNER TO other');
 	is(said('item'), '', 'a table of another owner with all that belongs to it is sound');
 	super('ALTER TABLE item_deleted OWNER TO shop; ALTER FUNCTION item_deleted() OWNER TO shop; ALTER TABLE item OWNER TO shop');
 
