@@ -43,19 +43,25 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.look_at_column(regclass, name, regprocedure) IS 'what uid_adopt() has to know of a column; nothing if there is no such table';
 
--- DROP EXTENSION takes the default along; by this line the check knows that there was one.
-CREATE FUNCTION uidgen_tools.record_default("table" regclass, number smallint, OUT step text, OUT undo text)
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+-- On a way back, which may be taken at any time: other tools and people may have written into the comment by then.
+CREATE FUNCTION uidgen_tools.write_uncomment("table" regclass, "column" name, beginning text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	object CONSTANT text := (SELECT format('COLUMN %s.%s', uidgen_tools.write_relation(a.attrelid), uidgen_tools.write_name(a.attname)) FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum = number);
-	comment CONSTANT text := col_description("table", number);
-BEGIN
-	step := uidgen_tools.write_comment(object, comment, 'uidgen: the default is ', 'uidgen: the default is uid_next()');
-	undo := CASE WHEN step IS NOT NULL THEN uidgen_tools.write_comment(object, '', '', comment) ELSE uidgen_tools.write_comment(object, comment, 'uidgen: the default is ', NULL) END;
-END
+	SELECT format('DO %s;', uidgen_tools.write_literal(format('BEGIN EXECUTE %s OPERATOR(pg_catalog.||) pg_catalog.quote_nullable((SELECT pg_catalog.string_agg(l, pg_catalog.chr(10)) FROM pg_catalog.pg_attribute AS a, '
+		'pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.col_description(a.attrelid, a.attnum), pg_catalog.chr(10))) AS l WHERE a.attrelid OPERATOR(pg_catalog.=) %s AND a.attname OPERATOR(pg_catalog.=) %s AND NOT pg_catalog.starts_with(l, %s))); END',
+		uidgen_tools.write_literal(format('COMMENT ON COLUMN %s.%s IS ', uidgen_tools.write_relation("table"), uidgen_tools.write_name("column"))), uidgen_tools.write_regclass("table"), uidgen_tools.write_literal("column"), uidgen_tools.write_literal(beginning))));
 $$;
-COMMENT ON FUNCTION uidgen_tools.record_default(regclass, smallint) IS 'the statements by which the comment of a column says that uid_next() is its default, and does not any more';
+COMMENT ON FUNCTION uidgen_tools.write_uncomment(regclass, name, text) IS 'the statement that takes lines with a beginning out of what the comment of a column is when it runs';
+
+-- DROP EXTENSION takes the default along; by this line the check knows that there was one.
+CREATE FUNCTION uidgen_tools.record_default("table" regclass, id_column name, OUT step text, OUT undo text)
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen_tools.write_comment(format('COLUMN %s.%s', uidgen_tools.write_relation("table"), uidgen_tools.write_name(id_column)), col_description(a.attrelid, a.attnum), 'uidgen: the default is ', 'uidgen: the default is uid_next()'),
+			uidgen_tools.write_uncomment("table", id_column, 'uidgen: the default is ')
+		FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = id_column;
+$$;
+COMMENT ON FUNCTION uidgen_tools.record_default(regclass, name) IS 'the statements by which the comment of a column says that uid_next() is its default, and does not any more';
 
 -- The column itself, those that foreign keys lead from to it, over any number of tables, and those with deleted keys.  Of partitions, the
 -- table that they are of.
@@ -572,7 +578,7 @@ BEGIN
 			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
-		SELECT array_remove(steps || d.s, NULL), array_remove(undo || d.u, NULL) INTO steps, undo FROM uidgen_tools.record_default("table", t.number) AS d (s, u);
+		SELECT array_remove(steps || d.s, NULL), array_remove(undo || d.u, NULL) INTO steps, undo FROM uidgen_tools.record_default("table", id_column) AS d (s, u);
 	END IF;
 	IF t.sequence IS NOT NULL THEN
 		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))

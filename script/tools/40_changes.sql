@@ -866,7 +866,7 @@ DECLARE
 	remarks text[] := '{}';
 	undo text[] := '{}';
 BEGIN
-	SELECT a.attnum AS number, a.attnotnull AS is_filled, col_description(a.attrelid, a.attnum) AS comment, c.relname::text AS name, c.relnamespace AS schema
+	SELECT a.attnum AS number, a.attnotnull AS is_filled, c.relname::text AS name, c.relnamespace AS schema
 		INTO v FROM pg_class AS c LEFT JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = version_column AND NOT a.attisdropped WHERE c.oid = "table";
 	FOR l IN SELECT w.class, w.what, w.statement FROM uidgen_tools.list_tracking("table", version_column, "execute", uid_next, uid_stamp) WITH ORDINALITY AS w (class, what, statement, n) WHERE w.statement IS NOT NULL ORDER BY w.n LOOP
 		IF starts_with(l.statement, 'CREATE INDEX ') THEN
@@ -904,7 +904,7 @@ BEGIN
 			(3, is_first, format('DROP TABLE %s;', deleted)),
 			(4, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
 			(5, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
-			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, version), '', '', v.comment)),
+			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_uncomment("table", version_column, 'uidgen: changes are tracked in ')),
 			(7, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || ARRAY(SELECT uidgen_tools.write_relation(o.relation) FROM unnest(others) AS o (relation)), ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";

@@ -472,9 +472,13 @@ SAID
 
 	begin('back', 'CREATE TABLE item (id serial PRIMARY KEY); COMMENT ON COLUMN item.id IS $$mine$$');
 	my ($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_adopt('item', 'id', true)}) =~ /the way back:\n(.*?COMMIT;)/s;
-	is(shop($back) . shop(q{SELECT col_description('item'::regclass, 1)}) . said('item'), 'mine', 'the way back of uid_adopt() leaves nothing');
+	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true)');
+	is(shop($back) . shop(q{SELECT col_description('item'::regclass, 1)}) . said('item'), "mine\nuidgen: rows are numbered by this column", 'the way back of uid_adopt() leaves nothing, and what others have written');
 	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('item', execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
 	is(shop($back) . said('item'), '', 'the way back of uid_track_changes(), too');
+	shop(q{CREATE TABLE other (id integer PRIMARY KEY, "the ""v\ 's" bigint NOT NULL DEFAULT 0)});
+	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('other', $$the "v\ 's$$, execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
+	is(shop(q{SELECT format('COMMENT ON COLUMN other."the ""v\ ''s" IS %L', col_description('other'::regclass, 2) || E'\nit\'s mine \\\\') \gexec} . "\n$back") . shop(q{SELECT col_description('other'::regclass, 2)}) . said('other'), "it's mine \\", '... from a column that was there');
 
 	# The tools for partitions, purges and numbers leave it sound.
 	begin('tools', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text) PARTITION BY RANGE (id); SELECT uid_track_changes($$item$$, execute => true)');
