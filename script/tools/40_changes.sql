@@ -901,7 +901,7 @@ BEGIN
 	undo := ARRAY(SELECT u.line FROM (VALUES
 			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
 			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
-			(3, is_first, format('DROP TABLE %s;', deleted)),
+			(3, is_first, format(E'-- Before it goes each view that selects its keys, such as that of readers.\n    DROP TABLE %s;', deleted)),
 			(4, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
 			(5, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
 			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_uncomment("table", version_column, 'uidgen: changes are tracked in ')),
