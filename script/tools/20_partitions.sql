@@ -576,6 +576,7 @@ DECLARE
 	going oid[];
 	partition record;
 	deleted oid[];
+	told oid[] := '{}';
 	mark text;
 	statement text;
 BEGIN
@@ -608,10 +609,10 @@ BEGIN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_references("table");
 	END IF;
 	-- Of a table that is itself a partition, the whole is tracked.
-	SELECT array_agg(d.relation), string_agg(uidgen_tools.write_mark(d.relation), ' ') INTO deleted, mark
-		FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL;
+	deleted := ARRAY(SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL);
 	FOR partition IN
-		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
+		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind,
+				ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(c.oid, NULL) AS f (relid)) AS deleted
 			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
 				JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = g.relation AND p.is_recorded AND NOT p.detaching
 				JOIN pg_class AS c ON c.oid = g.relation
@@ -625,17 +626,19 @@ BEGIN
 			END IF;
 			PERFORM uidgen.run_confined(statement);
 		END IF;
-		-- No trigger sees what is dropped, so readers have to be told in the same transaction.
-		IF deleted IS NULL OR "execute" THEN
+		-- No trigger sees what is dropped, so readers have to be told in the same transaction, also of a table that the partition came from.
+		told := ARRAY(SELECT u.relid FROM unnest(CASE WHEN "execute" THEN told ELSE '{}' END || partition.deleted) AS u (relid) GROUP BY 1 ORDER BY 1);
+		mark := (SELECT string_agg(uidgen_tools.write_mark(u.relid), ' ' ORDER BY u.relid) FROM unnest(told) AS u (relid));
+		IF mark IS NULL OR "execute" THEN
 			RETURN NEXT statement;
 		ELSE
 			RETURN QUERY VALUES ('BEGIN;'), (statement), (mark), ('COMMIT;');
 		END IF;
 	END LOOP;
-	IF deleted IS NOT NULL AND "execute" AND FOUND THEN
-		PERFORM uidgen_tools.lock_by_name(d.relid, uidgen_tools.write_relation(d.relid), 'ROW EXCLUSIVE') FROM unnest(deleted) AS d (relid);
-		PERFORM uidgen_tools.refuse_other_owners(deleted);
-		PERFORM uidgen.run_confined(uidgen_tools.write_mark(d.relid)) FROM unnest(deleted) AS d (relid);
+	IF mark IS NOT NULL AND "execute" THEN
+		PERFORM uidgen_tools.lock_by_name(d.relid, uidgen_tools.write_relation(d.relid), 'ROW EXCLUSIVE') FROM unnest(told) AS d (relid);
+		PERFORM uidgen_tools.refuse_other_owners(told);
+		PERFORM uidgen.run_confined(uidgen_tools.write_mark(d.relid)) FROM unnest(told) AS d (relid);
 		RETURN NEXT mark;
 	END IF;
 	PERFORM set_config('lock_timeout', patience, true);

@@ -848,6 +848,18 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'what is missing or different at a tracked table, in classes, and the statements that mend it, in their order';
 
+-- The trigger that a partition has kept from another tracked table is all that tells of its rows there.
+CREATE FUNCTION uidgen_tools.list_former_deleted("table" regclass, function oid) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT DISTINCT c.oid
+		FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS p ON p.oid = "table" JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM function
+			JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0
+			CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = p.relowner
+		WHERE o.function = g.tgfoid ORDER BY 1;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_former_deleted(regclass, oid) IS 'the tables of deleted keys of other tracked tables that partitions of this one have come from';
+
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -890,22 +902,18 @@ BEGIN
 	IF is_first THEN
 		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
 	END IF;
-	-- The trigger that a partition has kept from another tracked table is all that tells of its rows there.
-	others := ARRAY(SELECT DISTINCT c.oid
-		FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM s.function
-			JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0
-			CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = s.owner
-		WHERE o.function = g.tgfoid ORDER BY 1);
+	others := ARRAY(SELECT uidgen_tools.list_former_deleted("table", s.function));
 	steps := ARRAY(SELECT uidgen_tools.write_mark(o.relation) FROM unnest(others) AS o (relation)) || steps;
 	remarks := remarks || ARRAY(SELECT format('a partition was in another tracked table: its readers copy that anew, by a mark in %s', uidgen_tools.write_relation(o.relation)) FROM unnest(others) AS o (relation));
 	undo := ARRAY(SELECT u.line FROM (VALUES
 			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
 			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
-			(3, is_first, format(E'-- Before it goes each view that selects its keys, such as that of readers.\n    DROP TABLE %s;', deleted)),
-			(4, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
-			(5, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
-			(6, v.number IS NOT NULL AND is_first, uidgen_tools.write_uncomment("table", version_column, 'uidgen: changes are tracked in ')),
-			(7, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
+			(3, is_first, '-- Before it goes each view that selects its keys, such as that of readers.'),
+			(4, is_first, format('DROP TABLE %s;', deleted)),
+			(5, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
+			(6, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
+			(7, v.number IS NOT NULL AND is_first, uidgen_tools.write_uncomment("table", version_column, 'uidgen: changes are tracked in ')),
+			(8, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || ARRAY(SELECT uidgen_tools.write_relation(o.relation) FROM unnest(others) AS o (relation)), ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);

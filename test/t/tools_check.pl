@@ -389,6 +389,18 @@ SAID
 			'anew trigger "~uid_truncate" of table "item_1" is left, of when it was a partition', "$name: a partition that went elsewhere is told");
 		is(shop(shop(sprintf $track, $table, $execute)) . said('item') . said($table) . marks('item_deleted'), '1', '... and who tracks it there writes the mark here');
 	}
+	# ... and is dropped there by a tool, which tells the readers of both.
+	foreach my $track ('', 'SELECT uid_track_changes($$other$$, execute => true);')
+	{
+		begin($track ? 'dropped_both' : 'dropped_one', join '', (map { "CREATE TABLE $_ (id bigint PRIMARY KEY DEFAULT uid_next()" . ($_ eq 'other' ? ', changed bigint NOT NULL DEFAULT 0' : '') . ') PARTITION BY RANGE (id); ' } qw(item other)),
+			'SELECT uid_track_changes($$item$$, execute => true); ', $track, q{DO $$ BEGIN PERFORM uid_partitions('item', now() - interval '5 months', now(), '1 month', true); END $$; INSERT INTO item SELECT uid_min(now() - interval '4 months')});
+		shop(q{SELECT format('ALTER TABLE item DETACH PARTITION %1$s; ALTER TABLE other ATTACH PARTITION %1$s %2$s', c.oid::regclass, pg_get_expr(c.relpartbound, c.oid)) FROM item AS i JOIN pg_class AS c ON c.oid = i.tableoid \gexec});
+		my $drop = q{uid_drop_partitions('other', now() - interval '2 months', %s, force => true)};
+		my $marks = join ' ', map { qq{INSERT INTO "$scene"."${_}_deleted" DEFAULT VALUES;} } 'item', $track ? 'other' : ();
+		like(shop(sprintf "SELECT $drop", 'false'), qr/^BEGIN;\nDROP TABLE [^\n]*;\n\Q$marks\E\nCOMMIT;\z/, "$scene: a drop is printed with a mark for each reader");
+		like(shop(sprintf "SELECT $drop", 'true'), qr/^DROP TABLE [^\n]*;\n\Q$marks\E\z/, '... and run with it');
+		is(said('item') . said('other') . marks('item_deleted') . ($track ? marks('other_deleted') : ''), $track ? '11' : '1', '... and both tables are sound');
+	}
 	begin('archived', $parts);
 	befalls('a partition that was given away', 'ALTER TABLE item DETACH PARTITION item_1; ALTER TABLE item_1 OWNER TO other', 'tell trigger "~uid_truncate" of table "item_1" is left, of when it was a partition of table "item", and belongs to another role',
 		by_super => 1, marks => 1, values => q{11, 1, 'x'});
