@@ -16,6 +16,9 @@ BEGIN
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_partitions("table") AS c;
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_numbers("table") AS c;
 	RETURN QUERY SELECT c.* FROM uidgen_tools.check_number_records("table") AS c;
+	RETURN QUERY SELECT 'tell', format('table %s belongs to role %s, and is a partition of table %s, which belongs to role %s: the tools refuse what has several owners', uidgen_tools.write_relation(p.oid), uidgen_tools.write_role(p.relowner), uidgen_tools.write_relation(t.oid), uidgen_tools.write_role(t.relowner)), NULL
+		FROM pg_class AS t CROSS JOIN uidgen_tools.list_members(t.oid) AS m JOIN pg_class AS p ON p.oid = m.relid
+		WHERE t.oid = "table" AND CASE WHEN p.relowner <> t.relowner THEN "table" IN (SELECT l.t FROM uidgen_tools.list_checked_tables() AS l (t)) END ORDER BY p.oid;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';

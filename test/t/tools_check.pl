@@ -405,6 +405,19 @@ SAID
 	befalls('a partition that was given away', 'ALTER TABLE item DETACH PARTITION item_1; ALTER TABLE item_1 OWNER TO other', 'tell trigger "~uid_truncate" of table "item_1" is left, of when it was a partition of table "item", and belongs to another role',
 		by_super => 1, marks => 1, values => q{11, 1, 'x'});
 
+	begin('partly', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id); CREATE TABLE item_1 PARTITION OF item FOR VALUES FROM (0) TO (10) PARTITION BY RANGE (id); CREATE TABLE item_2 PARTITION OF item_1 FOR VALUES FROM (0) TO (5)');
+	my $is_others = sub { return qq{tell table "$_[0]" belongs to role "other", and is a partition of table "item", which belongs to role "shop": the tools refuse what has several owners} };
+	super('ALTER TABLE item_2 OWNER TO other');
+	is(said('item'), $is_others->('item_2'), 'a partition of another owner is told of a table that is no more than adopted');
+	super('ALTER TABLE item_1 OWNER TO other');
+	is(said('item'), join("\n", map { $is_others->("item_$_") } 1, 2), '... each');
+	is(said('item_1') . super('ALTER TABLE item ALTER id DROP DEFAULT') . said('item'), '', '... and of none that uidgen has nothing in');
+	super('ALTER TABLE item_1 OWNER TO shop; ALTER TABLE item_2 OWNER TO shop');
+	shop('SELECT uid_track_changes($$item$$, execute => true)');
+	super('ALTER TABLE item_1 OWNER TO other');
+	is(said('item'), $is_others->('item_1'), '... and of one that is tracked');
+	like(shop('SELECT uid_track_changes($$item$$, execute => true)'), qr/ERROR:  table "s_partly"."item_1" belongs to role "other"/, '... which the tools refuse');
+
 	# The same columns, compared otherwise: by the tree, so that neither names nor types matter.
 	begin('compared', 'CREATE TABLE item (id integer, tenant varchar(5), name text, PRIMARY KEY (tenant, id)); SELECT uid_track_changes($$item$$, execute => true)');
 	befalls("a trigger for another key WHEN ($_->[0])", qq{DROP TRIGGER "~uid_key" ON item; CREATE TRIGGER "~uid_key" AFTER UPDATE ON item FOR EACH ROW WHEN ($_->[0]) EXECUTE FUNCTION item_deleted(); ALTER TABLE item ENABLE ALWAYS TRIGGER "~uid_key"},
