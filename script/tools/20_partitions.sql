@@ -612,7 +612,7 @@ BEGIN
 	deleted := ARRAY(SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL);
 	FOR partition IN
 		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind,
-				ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(c.oid, NULL) AS f (relid)) AS deleted
+				ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(c.oid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid)) AS deleted
 			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
 				JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = g.relation AND p.is_recorded AND NOT p.detaching
 				JOIN pg_class AS c ON c.oid = g.relation

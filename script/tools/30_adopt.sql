@@ -53,16 +53,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_uncomment(regclass, name, text) IS 'the statement that takes lines with a beginning out of what the comment of a column is when it runs';
 
--- DROP EXTENSION takes the default along; by this line the check knows that there was one.
-CREATE FUNCTION uidgen_tools.record_default("table" regclass, id_column name, OUT step text, OUT undo text)
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT uidgen_tools.write_comment(format('COLUMN %s.%s', uidgen_tools.write_relation("table"), uidgen_tools.write_name(id_column)), col_description(a.attrelid, a.attnum), 'uidgen: the default is ', 'uidgen: the default is uid_next()'),
-			uidgen_tools.write_uncomment("table", id_column, 'uidgen: the default is ')
-		FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = id_column;
-$$;
-COMMENT ON FUNCTION uidgen_tools.record_default(regclass, name) IS 'the statements by which the comment of a column says that uid_next() is its default, and does not any more';
-
 -- The column itself, those that foreign keys lead from to it, over any number of tables, and those with deleted keys.  Of partitions, the
 -- table that they are of.
 CREATE FUNCTION uidgen_tools.list_referring_columns("table" regclass, id_column name,
@@ -578,7 +568,8 @@ BEGIN
 			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
-		SELECT array_remove(steps || d.s, NULL), array_remove(undo || d.u, NULL) INTO steps, undo FROM uidgen_tools.record_default("table", id_column) AS d (s, u);
+		-- DROP EXTENSION takes the default along; by this line the check knows that there was one.
+		SELECT array_remove(steps || uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()'), NULL), undo || uidgen_tools.write_uncomment("table", id_column, 'uidgen: the default is ') INTO steps, undo;
 	END IF;
 	IF t.sequence IS NOT NULL THEN
 		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))

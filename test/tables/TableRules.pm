@@ -31,7 +31,7 @@ reader('a deleted key counts where no row has it', 'exists', 'track ins upd del 
 reader('nobody reads beyond the horizon', 'horizon', 'track*1 ins*6 upd begin*6 finish*1 poll*8');
 reader('who meets a mark begins anew', 'marks', 'track ins trunc poll');
 
-tool('a dropped partition leaves a mark', qr/PERFORM uidgen\.run_confined\(uidgen_tools\.write_mark\(d\.relid\)\) FROM unnest\(deleted\) AS d \(relid\);/, '', 'p', 'track ins drop poll');
+tool('a dropped partition leaves a mark', qr/PERFORM uidgen\.run_confined\(uidgen_tools\.write_mark\(d\.relid\)\) FROM unnest\(told\) AS d \(relid\);/, '', 'p', 'track ins drop poll');
 tool('a partition of a partition leaves a mark in the whole', qr/FROM pg_partition_ancestors\("table"\) AS a \(relid\)/, 'FROM (VALUES ("table")) AS a (relid)', 'p', 'track*2 ins deep*8 poll');
 tool('purged keys leave a mark', qr/\QUPDATE %1\E\$\Qs AS d SET %5\E\$s WHERE/, 'DELETE FROM %1$s AS d WHERE', 'tskp', 'track ins del purge poll');
 tool('what is mended leaves a mark', qr/is_anew := is_anew OR l\.class = 'anew';/, 'is_anew := false;', 'tskp', 'track ins del disable untrigger poll');
