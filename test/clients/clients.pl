@@ -152,7 +152,6 @@ try_client('TypeORM', 'typeorm.mjs');
 try_client('Prisma', 'prisma.mjs');
 try_client('GORM', 'gorm.go');
 try_client('A reader in Node', 'readers.mjs');
-try_client('The time in JavaScript', 'text.mjs');
 foreach my $encoding (qw(UTF8 SQL_ASCII))
 {
 	# As the page says
