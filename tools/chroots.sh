@@ -94,7 +94,7 @@ if [ "${1-}" = --inside ]; then
 	grep -q " together, 0 of them more than once" "$root/out"
 	nothing_left
 	date +"%T check${*:+ $*}"
-	as_user "\$uidgen/check $*"
+	as_user "\$uidgen/check ${*:+--install $*}"
 	nothing_left
 	date +"%T a cluster"
 	chroot "$root" sh -ec '
