@@ -351,15 +351,13 @@ is_deeply(
 none('LIBPQ_OBJS are those that include libpq', grep { !m{^src/remote/} } words('LIBPQ_OBJS'));
 none('... and no other includes it', grep { m{^src/(?!remote/)} && slurp($_) =~ /libpq-fe\.h/ } @files);
 
-# test/README.md links to every test and to what tests are made of.  Their inputs and
-# outputs lie in folders of their own.
-my %linked;
-$linked{ s{^\.\./}{} ? $_ : "test/$_" }++ foreach slurp('test/README.md') =~ /\]\(([^)#]+)/g;
-none(
-	'test/README.md names each test and helper',
-	grep { m{^test/|^sql/} && !m{/(corpus|expected|frozen|procedures)/|^test/README\.md$} && !$linked{$_} } @files);
-none('... once', grep { $linked{$_} > 1 } keys %linked);
-none('... and what exists', grep { !-e } keys %linked);
+# The head of each file says what it proves, or what it is for.  Inputs and outputs of tests have none.
+none('each test and helper begins with a comment',
+	grep { m{^(?:test|tools|sql)/} && !m{/(?:corpus|expected|frozen|procedures)/|\.(?:md|json|out)$|/\.npmrc$} && slurp($_) !~ m{\A(?:#!.*\n)?\s*(?:#|//|/\*|--|""")} } @files);
+my @listed = map { /^(\S+) +\S/ } split /\n/, `./check --list`;
+is_deeply([ sort @listed ], [ sort grep { m{^(?:sql/\w+\.sql|test/(?:isolation/specs/\w+\.spec|unit/test_\w+\.c|fuzz/fuzz_\w+\.c|model/\w+\.pml|(?:\w+/)?\w+\.pl))$} } @files ], './check --list has a sentence of each test');
+my %links = map { s{^\.\./}{} ? $_ : "test/$_" => 1 } slurp('test/README.md') =~ /\]\(([^)#]+)/g;
+none('test/README.md links to what exists', grep { !-e } keys %links);
 
 # ---- What ./check runs ----
 

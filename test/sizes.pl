@@ -34,7 +34,7 @@ sub show
 # A copy of the tree has no repository, but nothing else either than what was built.
 my @files = -e '.git' ? split(/\0/, `git ls-files -z`) : grep { !m{^script/[^/]*\.sql$|^test/(?:unit|fuzz)/[^/.]+$} } split(/\n/, `find . -type f -size +0 ! -name '*.o' ! -name '*.so' ! -name '*.bc' -printf '%P\n'`);
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
-my %limits = (src => 24_028, script => 10_994, '*.md' => 8_301, 'test and tools' => 74_892, 'what the gate reads of these' => 33_685);
+my %limits = (src => 24_028, script => 10_994, '*.md' => 7_854, 'test and tools' => 74_629, 'what the gate reads of these' => 33_704);
 
 # The programs of the gate, what they use, and what runs them.
 my ($glue) = map { s/\\\n//gr } slurp('Makefile') =~ /^GLUE_LONG = (.*?)^GLUE_FIRST/ms;
@@ -62,7 +62,7 @@ foreach my $part ('src', 'script', '*.md', 'test and tools', 'what the gate read
 	$sum += $lines{$_} foreach grep { $parts{$part}->() } keys %lines;
 	show("lines in $part", $sum, $limits{$part});
 }
-show($_, $lines{$_}, $_ eq 'test/README.md' ? 520 : 400) foreach grep { /\.md$/ && $lines{$_} > 380 } sort keys %lines;
+show($_, $lines{$_}, 400) foreach grep { /\.md$/ && $lines{$_} > 380 } sort keys %lines;
 
 # The longest functions in C: pgindent puts the name, and both braces, into the first column.
 foreach my $file (grep { m{^src/.*\.[ch]$} } sort keys %lines)
