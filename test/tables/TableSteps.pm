@@ -309,7 +309,7 @@ step(child => 1, t => sub {
 	if (!$t->{child})
 	{
 		$w->ddl($k, "CREATE TABLE w.child () INHERITS ($name)") or return;
-		$t->{child} = 1;
+		$t->{child} = $t->{owner};
 		$w->unsound($k, 'a child');
 	}
 	elsif (rand() < 0.5)

@@ -241,7 +241,7 @@ sub tool
 	$w->run($t->{owner}, 'ROLLBACK') if $w->{session}{ $t->{owner} }->status ne 'I';
 	push @may, '55P03' if $w->is_open;
 	push @may, '42883', '3F000' if $w->is_out;
-	push @may, '42809' if $t->{child};
+	push @may, '42809', $t->{child} ne $t->{owner} ? '42501' : () if $t->{child};
 	push @may, '42501', '42710', '42P07', '55000' if $t->{given};
 	push @may, '55000' if !$w->primary_key($k);
 	$w->fail('T', $said) if !$rows && !grep { index($state, $_) == 0 } @may;
