@@ -85,16 +85,16 @@ AS $$
 DECLARE
 	patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
-	-- Any role can wait here for a lock that it will be refused.  Until this has its own, it calls PostgreSQL's functions alone: so what patience() and list_holders() say is said here, too.
+	-- Any role can wait here for a lock that it will be refused.  Until this has its own, it calls PostgreSQL's functions alone: so what patience() and list_holders() say is said here, too.  For each of two tables it is half of that, since the first is held while the second is waited for.
 	BEGIN
 		IF patience = '0' THEN
-			PERFORM set_config('lock_timeout', ceil(least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)) || 'ms', true);
+			PERFORM set_config('lock_timeout', ceil(least(250, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 250)) || 'ms', true);
 		END IF;
 		LOCK TABLE uidgen.layout_used, uidgen_tools.in_use IN ACCESS SHARE MODE;
 		PERFORM set_config('lock_timeout', patience, true);
 	EXCEPTION WHEN lock_not_available THEN
 		RAISE EXCEPTION 'the extensions are in use' USING ERRCODE = 'lock_not_available',
-				DETAIL = coalesce((SELECT string_agg(format('Process %s of role "%s", application "%s", %s %s on table %s.', l.pid, a.usename, a.application_name, CASE WHEN l.granted THEN 'has' ELSE 'waits for' END, l.mode, l.relation::regclass), ' ')
+				DETAIL = coalesce((SELECT string_agg(format('%s %s %s on table %s.', CASE WHEN l.pid IS NULL THEN 'A prepared transaction' ELSE format('Process %s of role "%s", application "%s",', l.pid, a.usename, a.application_name) END, CASE WHEN l.granted THEN 'has' ELSE 'waits for' END, l.mode, l.relation::regclass), ' ')
 					FROM pg_locks AS l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
 					WHERE l.relation IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND l.mode = 'AccessExclusiveLock'), 'Whoever had them has gone meanwhile.'),
 				HINT = 'Call it again. To wait for longer, set lock_timeout.';

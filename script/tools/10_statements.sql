@@ -171,44 +171,19 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
 
 -- As far as the caller may know: what others do is not shown to everybody, but who they are.
-CREATE FUNCTION uidgen_tools.list_holders(relations oid[], mode text) RETURNS text
+CREATE FUNCTION uidgen_tools.list_holders(relation oid, mode text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH l AS (SELECT l.*, array_position(m.modes, l.mode) AS rank, array_position(m.modes, replace(initcap(list_holders.mode), ' ', '') || 'Lock') AS wanted
 		FROM pg_locks AS l CROSS JOIN (SELECT '{AccessShareLock,RowShareLock,RowExclusiveLock,ShareUpdateExclusiveLock,ShareLock,ShareRowExclusiveLock,ExclusiveLock,AccessExclusiveLock}'::text[]) AS m (modes)
-		WHERE l.locktype = 'relation' AND l.relation = ANY (relations) AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()) AND l.pid IS DISTINCT FROM pg_backend_pid())
-	SELECT string_agg(h.line, ' ') FROM (SELECT coalesce(format('Process %s of role "%s", application "%s", ', l.pid, uidgen_tools.tame(a.usename), uidgen_tools.tame(a.application_name)), 'A prepared transaction ')
-				|| CASE WHEN l.granted THEN 'has ' ELSE 'waits for ' END || l.mode || ' on ' || CASE WHEN cardinality(relations) = 1 THEN 'it.' ELSE format('table %s.', uidgen_tools.write_relation(l.relation)) END AS line
-			FROM l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid
+		WHERE l.locktype = 'relation' AND l.relation = list_holders.relation AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database()) AND l.pid IS DISTINCT FROM pg_backend_pid())
+	SELECT string_agg(h.line, ' ') FROM (SELECT CASE WHEN l.pid IS NULL THEN format('Prepared transaction "%s" ', uidgen_tools.tame(p.gid)) ELSE format('Process %s of role "%s", application "%s", ', l.pid, uidgen_tools.tame(a.usename), uidgen_tools.tame(a.application_name)) END
+				|| CASE WHEN l.granted THEN 'has ' ELSE 'waits for ' END || l.mode || ' on it.' AS line
+			FROM l LEFT JOIN pg_stat_activity AS a ON a.pid = l.pid LEFT JOIN pg_locks AS x ON x.locktype = 'transactionid' AND x.pid IS NULL AND x.virtualtransaction = l.virtualtransaction LEFT JOIN pg_prepared_xacts AS p ON p.transaction = x.transactionid
 			WHERE rank + wanted > 8 OR rank + wanted = 8 AND least(rank, wanted) > 2
 			ORDER BY l.granted DESC, l.pid LIMIT 3) AS h;
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_holders(oid[], text) IS 'sessions that are in the way of a lock on tables, three at most';
-
-CREATE FUNCTION uidgen_tools.lock_tables(statement text, relations oid[], mode text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	PERFORM uidgen.run_confined(statement);
-EXCEPTION WHEN lock_not_available THEN
-	RAISE EXCEPTION 'table % is in use', uidgen_tools.write_relation(relations[1])
-		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relations, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
-END
-$$;
-COMMENT ON FUNCTION uidgen_tools.lock_tables(text, oid[], text) IS 'runs a statement that locks tables; an error says who is in the way';
-
--- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
-CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text) RETURNS void
-LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	PERFORM uidgen_tools.lock_tables(format('LOCK TABLE ONLY %s IN %s MODE', written, mode), ARRAY[relation], mode);
-	IF uidgen_tools.write_relation(relation) IS DISTINCT FROM written THEN
-		PERFORM uidgen_tools.explain_renaming(relation);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION uidgen_tools.lock_by_name(oid, text, text) IS 'locks a table, and raises an error if it has lost its name before that';
+COMMENT ON FUNCTION uidgen_tools.list_holders(oid, text) IS 'who is in the way of a lock on a table, three at most';
 
 -- Less than after what a session looks for deadlocks, so that the tool gives up, and not a statement of the application.
 CREATE FUNCTION uidgen_tools.patience() RETURNS text
@@ -225,7 +200,57 @@ BEGIN
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds each wait for a lock, unless the caller does';
+COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds the waits for locks, unless the caller does';
+
+-- What it takes is taken from lock_timeout.  So all waits of a tool together are shorter than the time after which whoever waits for its first lock looks for deadlocks.
+CREATE FUNCTION uidgen_tools.wait_for_lock(statement text, relation oid, mode text, since timestamptz) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	patience CONSTANT text := current_setting('lock_timeout');
+BEGIN
+	PERFORM uidgen_tools.be_patient();
+	PERFORM uidgen.run_confined(statement);
+	PERFORM set_config('lock_timeout', CASE patience WHEN '0' THEN patience ELSE greatest(1, floor(1000 * extract(epoch FROM patience::interval + since - clock_timestamp()))) || 'ms' END, true);
+EXCEPTION WHEN lock_not_available THEN
+	RAISE EXCEPTION 'table % is in use', uidgen_tools.write_relation(relation)
+		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relation, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.wait_for_lock(text, oid, text, timestamptz) IS 'runs a statement that waits for a lock on a table; an error says who is in the way';
+
+-- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
+CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text, since timestamptz DEFAULT clock_timestamp()) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	PERFORM uidgen_tools.wait_for_lock(format('LOCK TABLE ONLY %s IN %s MODE', written, mode), relation, mode, since);
+	IF uidgen_tools.write_relation(relation) IS DISTINCT FROM written THEN
+		PERFORM uidgen_tools.explain_renaming(relation);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.lock_by_name(oid, text, text, timestamptz) IS 'locks a table, and raises an error if it has lost its name before that';
+
+-- A statement that locks several waits for each as long as for one alone.  So it is run when they are locked.
+CREATE FUNCTION uidgen_tools.lock_tables(statement text, relations oid[], mode text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	since timestamptz := clock_timestamp();
+	member oid;
+BEGIN
+	FOREACH member IN ARRAY ARRAY(SELECT m.relid FROM unnest(relations) WITH ORDINALITY AS r (relid, n) CROSS JOIN LATERAL uidgen_tools.list_members(r.relid) AS m WHERE m.kind <> 'f' GROUP BY m.relid ORDER BY min(r.n), min(m.level), m.relid) LOOP
+		PERFORM uidgen_tools.lock_by_name(c.oid, uidgen_tools.write_relation(c.oid), mode, since) FROM pg_class AS c WHERE c.oid = member;
+		since := clock_timestamp();
+	END LOOP;
+	IF statement IS NOT NULL THEN
+		PERFORM uidgen_tools.wait_for_lock(statement, relations[1], mode, since);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.lock_tables(text, oid[], text) IS 'locks tables with their partitions one after the other, and then runs a statement that locks them';
 
 -- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
 CREATE FUNCTION uidgen_tools.list_families(tables oid[]) RETURNS SETOF oid

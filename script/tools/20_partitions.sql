@@ -317,6 +317,8 @@ BEGIN
 	END LOOP;
 
 	IF "execute" AND lowest IS NOT NULL THEN
+		-- What ATTACH locks besides.
+		PERFORM uidgen_tools.lock_tables(NULL, ARRAY(SELECT c.oid FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_default_rows("table", lowest, highest);
 	END IF;
 
@@ -515,7 +517,7 @@ BEGIN
 		kept := CASE WHEN p.is_past THEN p.shown || kept ELSE kept END;
 		-- Times that two partitions have count once, as after a new layout.
 		CONTINUE WHEN p.relkind = 'f' OR p.since >= reached;
-		PERFORM uidgen_tools.lock_by_name(p.relation, uidgen_tools.write_relation(p.relation), 'ACCESS SHARE');
+		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[p.relation], 'ACCESS SHARE');
 		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', key, uidgen_tools.write_relation(p.relation)))::bigint;
 		IF p.until > now() THEN
 			-- It may hold rows of this night alone, in which the clock is wrong: so it counts from a row on.
@@ -573,6 +575,7 @@ DECLARE
 	present CONSTANT timestamptz := now();
 	parent record;
 	patience CONSTANT text := current_setting('lock_timeout');
+	messages CONSTANT text := current_setting('client_min_messages');
 	going oid[];
 	partition record;
 	deleted oid[];
@@ -610,6 +613,21 @@ BEGIN
 	END IF;
 	-- Of a table that is itself a partition, the whole is tracked.
 	deleted := ARRAY(SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL);
+	IF "execute" AND going <> '{}' THEN
+		-- The parent's lock does not prevent a rename of a partition.  DROP locks a default partition, too.
+		SELECT array_agg(p.relation ORDER BY array_position(going, p.relation)) INTO going FROM uidgen_tools.list_partitions("table") AS p WHERE p.relation = ANY (going) AND NOT p.detaching;
+		told := ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION
+			SELECT f.relid FROM unnest(going) AS g (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(g.relid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid));
+		PERFORM uidgen_tools.lock_tables(NULL, going || (SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE'),
+			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE');
+		PERFORM uidgen_tools.refuse_other_owners(told);
+		told := '{}';
+		-- A partition that was past may be for another time by now.  The messages about kept partitions came before.
+		PERFORM set_config('client_min_messages', 'error', true);
+		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force)) WITH ORDINALITY AS c (relation, place)
+			WHERE c.relation = ANY (going) ORDER BY c.place);
+		PERFORM set_config('client_min_messages', messages, true);
+	END IF;
 	FOR partition IN
 		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind,
 				ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(c.oid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid)) AS deleted
@@ -620,10 +638,6 @@ BEGIN
 	LOOP
 		statement := format('DROP %s %s;', partition.kind, partition.written);
 		IF "execute" THEN
-			-- The lock of the whole does not keep a partition's name.
-			IF partition.kind = 'TABLE' THEN
-				PERFORM uidgen_tools.lock_by_name(partition.relation, partition.written, 'ACCESS EXCLUSIVE');
-			END IF;
 			PERFORM uidgen.run_confined(statement);
 		END IF;
 		-- No trigger sees what is dropped, so readers have to be told in the same transaction, also of a table that the partition came from.
@@ -636,8 +650,6 @@ BEGIN
 		END IF;
 	END LOOP;
 	IF mark IS NOT NULL AND "execute" THEN
-		PERFORM uidgen_tools.lock_by_name(d.relid, uidgen_tools.write_relation(d.relid), 'ROW EXCLUSIVE') FROM unnest(told) AS d (relid);
-		PERFORM uidgen_tools.refuse_other_owners(told);
 		PERFORM uidgen.run_confined(uidgen_tools.write_mark(d.relid)) FROM unnest(told) AS d (relid);
 		RETURN NEXT mark;
 	END IF;

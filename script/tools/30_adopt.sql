@@ -113,7 +113,7 @@ AS $$
 	SELECT g.oid, l.lanname = 'plpgsql' AND (
 			b.body ~* format('(^|;|\m(begin|then|else|loop)\M)\s*new\s*\.\s*"?%s"?\s*:?=', n.pattern)
 			OR b.body ~* format('\minto\s[^;]*\mnew\s*\.\s*"?%s"?(\s|,|;)', n.pattern))
-		FROM (SELECT "table"::oid AS relid UNION SELECT k.relid FROM pg_partition_tree("table") AS k) AS m
+		FROM uidgen_tools.list_members("table") AS m
 			JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0
 				AND g.tgtype & 7 = 7	-- for each row, before, insert
 			JOIN pg_proc AS p ON p.oid = g.tgfoid
@@ -123,6 +123,18 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_insert_triggers(regclass, name) IS 'triggers that run before each INSERT, and whether they set a column, as far as that can be seen';
 
+-- PostgreSQL takes down and puts up again the foreign keys of a column that gets another type, and for that locks the tables at both ends of each.
+CREATE FUNCTION uidgen_tools.list_locked("table" regclass, id_column name) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH l AS MATERIALIZED (SELECT r.* FROM uidgen_tools.list_referring_columns("table", id_column) AS r WHERE r.type <> 'bigint'::regtype)
+	SELECT u.relid FROM (SELECT "table"::oid UNION SELECT l.relation::oid FROM l
+			UNION SELECT e.relid FROM l JOIN pg_constraint AS f ON f.contype = 'f' AND f.conparentid = 0 AND (f.conrelid = l.relation AND l.number = ANY (f.conkey) OR f.confrelid = l.relation AND l.number = ANY (f.confkey))
+				CROSS JOIN LATERAL (VALUES (f.conrelid), (f.confrelid)) AS e (relid)) AS u (relid)
+		ORDER BY u.relid;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_locked(regclass, name) IS 'the tables that uid_adopt() locks against everybody for a column';
+
 -- What is given ids, and may hold them in 32 bits, by what the catalogs and texts tell.
 CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -130,7 +142,7 @@ AS $$
 	WITH holding AS (SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l),
 		after_rows AS (
 			SELECT g.oid, g.tgname, g.tgrelid, g.tgfoid
-				FROM holding AS h CROSS JOIN LATERAL (SELECT h.relation::oid UNION SELECT k.relid FROM pg_partition_tree(h.relation) AS k) AS m (relid)
+				FROM holding AS h CROSS JOIN LATERAL uidgen_tools.list_members(h.relation) AS m
 					JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0 AND g.tgtype & 2 = 0	-- after
 						AND g.tgname NOT IN ('~uid_delete', '~uid_key', '~uid_truncate')),	-- whose table is changed, too
 		functions AS (
@@ -323,13 +335,13 @@ BEGIN
 					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = l.relation AND d.refobjsubid = l.number AND a.attnum <> l.number
 				UNION ALL
 				SELECT format('table %s is partitioned by it', uidgen_tools.write_relation(k.relid))
-					FROM pg_partition_tree(l.relation) AS k
+					FROM uidgen_tools.list_members(l.relation) AS k
 						JOIN pg_partitioned_table AS p ON p.partrelid = k.relid
 						JOIN pg_attribute AS a ON a.attrelid = k.relid AND a.attname = l.name
 					WHERE a.attnum = ANY (p.partattrs::smallint[])
 				UNION ALL
 				SELECT format('table %s is a foreign table', uidgen_tools.write_relation(k.relid))
-					FROM pg_partition_tree(l.relation) AS k JOIN pg_class AS o ON o.oid = k.relid WHERE o.relkind = 'f'
+					FROM uidgen_tools.list_members(l.relation) AS k JOIN pg_class AS o ON o.oid = k.relid WHERE o.relkind = 'f'
 				UNION ALL
 				SELECT format('table %s is of type %s', uidgen_tools.write_relation(l.relation), uidgen_tools.tame(c.reloftype::regtype::text)) WHERE c.reloftype <> 0
 				UNION ALL
@@ -385,6 +397,7 @@ BEGIN
 	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
 	PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_adopt()');
 	IF NOT coalesce(t.adopted, false) THEN
+		PERFORM uidgen_tools.lock_tables(NULL, ARRAY["table"::oid], 'ACCESS SHARE');
 		named := uidgen.run_confined(format('SELECT format(''%%s, the largest is %%s'', count(*), max(i.%1$s)) FROM %2$s AS i WHERE i.%1$s >= %3$s HAVING count(*) > 0',
 			uidgen_tools.write_name(id_column), t.written, lowest));
 		IF named IS NOT NULL THEN
@@ -418,7 +431,7 @@ BEGIN
 	END IF;
 	SELECT string_agg(DISTINCT format('%s by "%s"', uidgen_tools.write_relation(l.relation), uidgen_tools.tame(p.pubname)), ', ') INTO named
 		FROM uidgen_tools.list_referring_columns("table", id_column) AS l
-			CROSS JOIN LATERAL (SELECT l.relation::oid UNION SELECT k.relid FROM pg_partition_tree(l.relation) AS k) AS m (relid)
+			CROSS JOIN LATERAL uidgen_tools.list_members(l.relation) AS m
 			JOIN pg_class AS c ON c.oid = m.relid
 			JOIN pg_namespace AS n ON n.oid = c.relnamespace
 			JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname
@@ -429,6 +442,7 @@ BEGIN
 				HINT = 'Change the type at the subscribers, and then here, by the statements that uid_adopt() prints without "execute".';
 	END IF;
 	FOR r IN SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype LOOP
+		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[r.relation::oid], 'ACCESS SHARE');
 		total := total + uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', uidgen_tools.write_relation(r.relation), most + 1))::bigint;
 	END LOOP;
 	IF total > most THEN
@@ -515,7 +529,6 @@ DECLARE
 	t record;
 	r record;
 	alter_column text;
-	locked text[];
 	rewritten text[] := '{}';
 	around record;
 	late text[] := '{}';
@@ -526,28 +539,19 @@ DECLARE
 BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
-	locked := ARRAY[t.written];
 
 	SELECT q.steps, q.undo INTO steps, undo FROM uidgen_tools.exchange_sequence("table", id_column, "execute", uid_next) AS q;
 
-	-- The farthest first.  PostgreSQL takes down and puts up again the foreign keys of a column, and for that locks
-	-- the tables at both ends of each.
+	-- The farthest first.
 	FOR r IN
-		SELECT uidgen_tools.write_relation(l.relation) AS relation, l.relation AS relid, array_agg(l.name) AS names, string_agg(format('ALTER COLUMN %s TYPE bigint', uidgen_tools.write_name(l.name)), ', ' ORDER BY l.name) AS changes, x.ends
-			FROM uidgen_tools.list_referring_columns("table", id_column) AS l,
-				LATERAL (SELECT array_agg(DISTINCT uidgen_tools.write_relation(e.relation)) AS ends
-					FROM uidgen_tools.list_referring_columns("table", id_column) AS o
-						JOIN pg_constraint AS f ON f.contype = 'f' AND f.conparentid = 0
-							AND ((f.conrelid = o.relation AND o.number = ANY (f.conkey)) OR (f.confrelid = o.relation AND o.number = ANY (f.confkey))),
-						LATERAL (VALUES (f.conrelid), (f.confrelid)) AS e (relation)
-					WHERE o.relation = l.relation AND o.type <> 'bigint'::regtype) AS x
+		SELECT uidgen_tools.write_relation(l.relation) AS relation, l.relation AS relid, array_agg(l.name) AS names, string_agg(format('ALTER COLUMN %s TYPE bigint', uidgen_tools.write_name(l.name)), ', ' ORDER BY l.name) AS changes
+			FROM uidgen_tools.list_referring_columns("table", id_column) AS l
 			WHERE l.type <> 'bigint'::regtype
-			GROUP BY l.relation, x.ends ORDER BY max(l.distance) DESC, l.relation::text
+			GROUP BY l.relation ORDER BY max(l.distance) DESC, l.relation::text
 	LOOP
 		around := uidgen_tools.exchange_key(r.relid, r.names);
 		steps := array_remove(ARRAY[around.before], NULL) || steps || format('ALTER TABLE %s %s;', r.relation, r.changes);
 		late := late || around.after;
-		locked := locked || r.relation || r.ends;
 		rewritten := rewritten || r.relation;
 	END LOOP;
 	steps := steps || late;
@@ -561,7 +565,7 @@ BEGIN
 		IF t.identity = '' THEN
 			-- What a table is given, its partitions are given.
 			others := ARRAY(SELECT format('ALTER TABLE ONLY %s ALTER COLUMN %s %s;', uidgen_tools.write_relation(k.relid), uidgen_tools.write_name(id_column), uidgen_tools.write_default(d.value, d.sequence))
-					FROM pg_partition_tree("table") AS k
+					FROM uidgen_tools.list_members("table") AS k
 						CROSS JOIN LATERAL uidgen_tools.look_at_column(k.relid, id_column, uid_next) AS d
 					WHERE d.value IS DISTINCT FROM t.value ORDER BY k.level, k.relid::regclass::text);
 			-- A default that is no sequence is written as it has to be read.
@@ -578,7 +582,7 @@ BEGIN
 					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
 					WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n'
 						AND (e.adrelid, e.adnum) IS DISTINCT FROM ("table"::oid, t.number)
-						AND NOT EXISTS (SELECT FROM pg_partition_tree("table") AS k WHERE k.relid = e.adrelid)
+						AND NOT EXISTS (SELECT FROM uidgen_tools.list_members("table") AS k WHERE k.level > 0 AND k.relid = e.adrelid)
 				UNION
 				SELECT format('function %s, by its text', uidgen_tools.write_function(p.oid))
 					FROM pg_class AS q, pg_proc AS p CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
@@ -593,7 +597,7 @@ BEGIN
 		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end'::text;
 
 	-- All locks at once, before there is work that would be lost without the last of them.
-	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(DISTINCT u.name, ', ') FROM unnest(locked) AS u (name))) WHERE cardinality(steps) > 0;
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(uidgen_tools.write_relation(l.relid), ', ' ORDER BY l.n) FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relid, n))) WHERE cardinality(steps) > 0;
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	IF cardinality(steps) > 0 THEN
 		RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
@@ -646,6 +650,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	patience text := current_setting('lock_timeout');
+	is_key CONSTANT boolean := id_column IS NULL;
 	uid_next regprocedure;
 	lowest bigint;
 	parts text[];
@@ -660,25 +665,23 @@ BEGIN
 				DETAIL = format('This transaction has %s, and would not see what others do before it has its locks.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
-	IF id_column IS NULL THEN
-		PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
-		SELECT a.attname INTO id_column FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
-			WHERE i.indrelid = "table" AND i.indisprimary AND i.indnkeyatts = 1;
-		IF NOT FOUND THEN
-			RAISE EXCEPTION 'table % has no primary key of one column', uidgen_tools.write_relation("table")
-				USING ERRCODE = 'undefined_column', HINT = 'Name the column that holds the ids.';
-		END IF;
-	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	lowest := uidgen.first_since(now());
 	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
-	IF runs THEN
-		PERFORM uidgen_tools.be_patient();
-	END IF;
+	PERFORM uidgen_tools.be_patient();
 	-- What has changed before the tables are locked is looked at once more.  With other tables, or other names, it has to be
 	-- locked again: by the former name, it may be another table.
 	FOR tries IN 0 .. 4 LOOP
 		BEGIN
+			IF is_key THEN
+				PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
+				SELECT a.attname INTO id_column FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0]
+					WHERE i.indrelid = "table" AND i.indisprimary AND i.indnkeyatts = 1;
+				IF NOT FOUND THEN
+					RAISE EXCEPTION 'table % has no primary key of one column', uidgen_tools.write_relation("table")
+						USING ERRCODE = 'undefined_column', HINT = 'Name the column that holds the ids.';
+				END IF;
+			END IF;
 			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
@@ -696,7 +699,7 @@ BEGIN
 			PERFORM uidgen_tools.explain_renaming("table");
 		END IF;
 		lock := lines[1];
-		PERFORM uidgen_tools.lock_tables(lock, "table"::oid || ARRAY(SELECT f.relid FROM uidgen_tools.list_referring_columns("table", id_column) AS l CROSS JOIN uidgen_tools.list_families(ARRAY[l.relation]) AS f (relid)), 'ACCESS EXCLUSIVE');
+		PERFORM uidgen_tools.lock_tables(lock, ARRAY(SELECT l.relation FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relation, n) ORDER BY l.n), 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- The function, too, was known by its OID, and named in a statement.

@@ -220,13 +220,15 @@ DECLARE
 BEGIN
 	-- Who comes second finds the tables of who came first.
 	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
+	PERFORM uidgen_tools.refuse_numbering("table", id_column);
 	f := uidgen_tools.find_numbers("table");
 	numbers := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.number_name);
 	counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.counter_name);
 	IF num_nonnulls(f.numbers, f.counter) > 0 THEN
 		RAISE EXCEPTION 'table "%" has numbers', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'They can begin once.', HINT = 'Call it without "begin": the numbers go on, also where the call that began was broken off.';
-	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema) THEN
+	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema)
+		OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname IN (f.number_name, f.counter_name) AND t.typnamespace = f.schema) THEN
 		RAISE EXCEPTION 'the names of the tables for the numbers of table "%" are taken', shown
 			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s and %s.', numbers, counter),
 				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
@@ -286,6 +288,7 @@ DECLARE
 	id CONSTANT text := uidgen_tools.write_name(id_column::text);
 	tries integer := 0;
 	f record;
+	locked oid[];
 	written text;
 	numbers text;
 	counter text;
@@ -295,24 +298,28 @@ DECLARE
 	got bigint[];
 BEGIN
 	PERFORM uidgen_tools.hold_extensions();
-	PERFORM uidgen_tools.refuse_numbering("table", id_column);
+	PERFORM uidgen_tools.be_patient(), uidgen_tools.refuse_numbering("table", id_column);
 	numbered := coalesce(numbered, 0);
 	late := coalesce(late, 0);
 	written := uidgen_tools.write_relation("table");
-
 	IF begins THEN
 		PERFORM uidgen_tools.make_numbers("table", id_column);
 	END IF;
-	PERFORM uidgen_tools.refuse_numbers("table", id_column);
-	f := uidgen_tools.find_numbers("table");
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);
-	numbers := uidgen_tools.write_relation(f.numbers);
-	counter := uidgen_tools.write_relation(f.counter);
-	PERFORM uidgen_tools.lock_by_name("table", written, 'ACCESS SHARE'), uidgen_tools.lock_by_name(f.numbers, numbers, 'ROW EXCLUSIVE'),
-		uidgen_tools.lock_by_name(f.counter, counter, 'ROW EXCLUSIVE');
+	-- What was found before there are all locks is looked at once more.
+	LOOP
+		PERFORM uidgen_tools.refuse_numbering("table", id_column), uidgen_tools.refuse_numbers("table", id_column);
+		f := uidgen_tools.find_numbers("table");
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);
+		EXIT WHEN locked = ARRAY[f.numbers, f.counter];
+		locked := ARRAY[f.numbers, f.counter];
+		numbers := uidgen_tools.write_relation(f.numbers);
+		counter := uidgen_tools.write_relation(f.counter);
+		PERFORM uidgen_tools.lock_by_name("table", written, 'ACCESS SHARE'), uidgen_tools.lock_by_name(f.numbers, numbers, 'ROW EXCLUSIVE'), uidgen_tools.lock_by_name(f.counter, counter, 'ROW EXCLUSIVE'),
+			uidgen_tools.wait_for_lock(format('SELECT c.number FROM %s AS c FOR UPDATE', counter), f.counter, 'EXCLUSIVE', clock_timestamp());
+	END LOOP;
 
 	-- What comes after the lock sees what was numbered before it.
-	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c FOR UPDATE', counter))::bigint[];
+	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c', counter))::bigint[];
 	IF got IS NULL THEN
 		RAISE EXCEPTION 'table % has no row', counter
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It has the last number, after which the next ones come.',
@@ -394,7 +401,7 @@ BEGIN
 			LOCK TABLE uidgen_tools.in_use IN ACCESS SHARE MODE;
 		EXCEPTION WHEN lock_not_available THEN
 			RAISE EXCEPTION 'the extensions are in use' USING ERRCODE = 'lock_not_available', HINT = 'Call it again. To wait for longer, set lock_timeout.',
-				DETAIL = (SELECT pg_catalog.format('Whoever drops or changes them has locked them: processes %s.', pg_catalog.string_agg(l.pid::pg_catalog.text, ', '))
+				DETAIL = (SELECT pg_catalog.format('Whoever drops or changes them has locked them: processes %s.', pg_catalog.string_agg(coalesce(l.pid::pg_catalog.text, 'of a prepared transaction'), ', '))
 					FROM pg_catalog.pg_locks AS l WHERE l.relation OPERATOR(pg_catalog.=) pg_catalog.to_regclass('uidgen_tools.in_use')::pg_catalog.oid AND l.mode OPERATOR(pg_catalog.=) 'AccessExclusiveLock');
 		END;
 		IF NOT EXISTS (SELECT FROM pg_catalog.pg_namespace AS n JOIN pg_catalog.pg_roles AS r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
