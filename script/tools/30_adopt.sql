@@ -195,7 +195,6 @@ BEGIN
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 
 	-- What it is.
-	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt');
 	IF t.number IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, shown
 			USING ERRCODE = 'undefined_column', HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
@@ -397,7 +396,6 @@ BEGIN
 	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
 	PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_adopt()');
 	IF NOT coalesce(t.adopted, false) THEN
-		PERFORM uidgen_tools.lock_tables(NULL, ARRAY["table"::oid], 'ACCESS SHARE');
 		named := uidgen.run_confined(format('SELECT format(''%%s, the largest is %%s'', count(*), max(i.%1$s)) FROM %2$s AS i WHERE i.%1$s >= %3$s HAVING count(*) > 0',
 			uidgen_tools.write_name(id_column), t.written, lowest));
 		IF named IS NOT NULL THEN
@@ -458,14 +456,11 @@ COMMENT ON FUNCTION uidgen_tools.refuse_running(regclass, name, regprocedure) IS
 CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, execute boolean, uid_next regprocedure, lowest bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
-DECLARE
-	written text := uidgen_tools.write_relation("table");
 BEGIN
-	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
+	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt'), uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
 	-- To look at a column waits for locks on its table.
-	IF uidgen_tools.write_relation("table") IS DISTINCT FROM written THEN
-		PERFORM uidgen_tools.explain_renaming("table");
-	END IF;
+	PERFORM uidgen_tools.lock_tables(NULL, ARRAY["table"::oid], 'ACCESS SHARE');
+	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
 	PERFORM uidgen_tools.refuse_source("table", id_column, uid_next);
 	PERFORM uidgen_tools.refuse_narrow_columns("table", id_column);
 	PERFORM uidgen_tools.refuse_rows("table", id_column, uid_next, lowest);

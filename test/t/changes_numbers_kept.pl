@@ -98,8 +98,10 @@ foreach (kinds())
 	shop('CREATE TABLE s.bill_number_counter (a integer)');
 	refused(call('s.bill', 'begin => true'), '42P07', 'the names of the tables .* are taken.*"s"\."bill_number" and "s"\."bill_number_counter"', 'a name that is taken');
 	is(check('s.bill'), '', '... is nothing wrong either');
+	shop('DROP TABLE s.bill_number_counter; CREATE TYPE s.bill_number AS ENUM ()');
+	refused(call('s.bill', 'begin => true'), '42P07', 'the names of the tables .* are taken', '... also by a type');
 	# The call that begins is broken off in its second transaction.
-	shop('DROP TABLE s.bill_number_counter');
+	shop('DROP TYPE s.bill_number');
 	$node->safe_psql('postgres', q{CREATE FUNCTION break_off() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF NEW.number > 5000 THEN RAISE EXCEPTION 'broken off'; END IF; RETURN NEW; END $$;
 		CREATE FUNCTION arm() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN IF to_regclass('s.bill_number') IS NOT NULL THEN CREATE OR REPLACE TRIGGER b BEFORE INSERT ON s.bill_number FOR EACH ROW EXECUTE FUNCTION public.break_off(); END IF; END $$;
 		CREATE EVENT TRIGGER arm ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION arm()});

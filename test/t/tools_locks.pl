@@ -14,7 +14,7 @@ my $timeout = 2 * $PostgreSQL::Test::Utils::timeout_default;
 sub psql_begin
 {
 	my ($role, $sql, $said) = @_;
-	return IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-U', $role, '-d', $node->connstr('app'), '-c', $sql ], '<', \undef, '>&', $said, IPC::Run::timeout($timeout));
+	return IPC::Run::start([ $node->installed_command('psql'), '-XAtq', '-v', 'ON_ERROR_STOP=1', '-U', $role, '-d', $node->connstr('app'), map({ ('-c', $_) } ref $sql ? @$sql : $sql) ], '<', \undef, '>&', $said, IPC::Run::timeout($timeout));
 }
 
 # What a session of the application does over and over, each statement a transaction that is planned anew.
@@ -54,7 +54,7 @@ sub tool
 
 foreach my $kind (kinds())
 {
-	$node = twin_node($kind, "timezone = 'UTC'", 'log_statement = none', 'max_connections = 40');
+	$node = twin_node($kind, "timezone = 'UTC'", 'log_statement = none', 'max_connections = 40', 'max_prepared_transactions = 1');
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE DATABASE app; CREATE ROLE shop LOGIN; CREATE ROLE plain LOGIN');
 	put_twin_in($kind, $node, 'app');
@@ -156,6 +156,59 @@ foreach my $kind (kinds())
 		unlike(join('', @waiting), qr{ERROR}, '... and no call fails');
 	}
 
+	# ---- what is found before a lock has changed behind it ----
+
+	is((tool(q{CREATE TABLE bill (id bigint PRIMARY KEY, other bigint NOT NULL UNIQUE); INSERT INTO bill SELECT n, n + 10 FROM generate_series(1, 3) AS n; CALL uid_number_rows('bill', 'id', begin => true)}))[1] =~ s/^3\|0\|3\|.*//r, '', 'three numbers');
+	my $past = q{uid_drop_partitions('ring', now() - interval '4 months', true, true)};
+	is((tool(q{CREATE TABLE ring (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE keyed (id bigint PRIMARY KEY, other bigint); SELECT FROM uid_partitions('ring', now() - interval '7 months', now(), '1 month', true)}))[1], '', '... and partitions');
+	my ($low, $high, $layout) = split /\|/, (tool(q{SELECT uid_min(now() + interval '2 months'), uid_min(now() + interval '3 months'), substring(obj_description(inhrelid) from '"(.*)"') FROM pg_inherits WHERE inhparent = 'ring'::regclass LIMIT 1}))[1];
+	my ($oldest, $second) = split /\n/, (tool(q{SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ring'::regclass ORDER BY 1 LIMIT 2}))[1];
+	foreach my $case (
+		[ 'a column exchanged' => q{ALTER TABLE bill RENAME id TO x; ALTER TABLE bill RENAME other TO id} => q{CALL uid_number_rows('bill', 'id')} => qr/ERROR:  column "id" is not the one by which the rows of table "bill" are numbered/ ],
+		[ 'a column unique no more' => q{ALTER TABLE bill DROP CONSTRAINT bill_pkey} => q{CALL uid_number_rows('bill', 'x')} => qr/ERROR:  column "x" of table "bill" is not a unique bigint/ ],
+		[ 'another primary key' => 'ALTER TABLE keyed DROP CONSTRAINT keyed_pkey, ADD PRIMARY KEY (other)' => q{SELECT FROM uid_adopt('keyed', execute => true); SELECT attname FROM pg_attribute WHERE attrelid = 'keyed'::regclass AND atthasdef} => qr/^other$/m ],
+		[ 'another range' => "ALTER TABLE ring DETACH PARTITION $oldest; ALTER TABLE ring ATTACH PARTITION $oldest FOR VALUES FROM ($low) TO ($high); COMMENT ON TABLE $oldest IS 'uidgen: ids of layout \"$layout\" from $low to $high'; INSERT INTO ring VALUES ($low)" => "SELECT $past" => qr/\A(?!.*$oldest).*^DROP TABLE "public"\."$second";$/ms ])
+	{
+		my ($what, $change, $sql, $says) = @$case;
+		my $program = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
+		$program->query_safe("BEGIN; $change");
+		my $waiting = psql_begin('shop', [ "SET application_name = 'waiting'; SET client_min_messages = warning; SET lock_timeout = '1min'", $sql ], \my $said);
+		ok($node->poll_query_until('app', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'}), "$what: a call waits");
+		$program->query_safe('COMMIT');
+		$program->quit;
+		$waiting->finish;
+		like($said, $says, '... and sees it');
+	}
+
+	# ---- the waits of a tool together are no longer than one may be ----
+
+	$node->safe_psql('app', 'CREATE ROLE super LOGIN SUPERUSER');
+	is((tool(q{CREATE TABLE a1 (id serial PRIMARY KEY); CREATE TABLE b1 (a integer REFERENCES a1); CREATE TABLE c1 (a integer REFERENCES a1); CREATE TABLE d1 (a integer REFERENCES a1)}))[1], '', 'tables');
+	my @parts = split /\n/, (tool(q{SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ring'::regclass ORDER BY 1}))[1];
+	foreach my $case ([ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ])
+	{
+		my ($first, $sql, @rest) = @$case;
+		my @readers = map { $node->background_psql('app') } 0, 1;
+		$readers[$_]->query_safe("BEGIN; SELECT FROM $rest[$_]") foreach 0, 1;
+		my $latch = $node->background_psql('app');
+		$latch->query_safe('SELECT pg_advisory_lock(1)');
+		my $program = psql_begin('super', "SET deadlock_timeout = '3s'; BEGIN; SELECT FROM $rest[2]; SELECT pg_advisory_lock(1); SELECT FROM $first; COMMIT", \my $failed);
+		my $is_there = sub { return $node->poll_query_until('app', "SELECT count(*) > 0 FROM pg_locks WHERE $_[0]") };
+		ok($is_there->("locktype = 'advisory' AND NOT granted"), "$first: a program has a lock that the tool will wait for");
+		my $tool = psql_begin('shop', "SET application_name = 'tool'; SET client_min_messages = warning; SET lock_timeout = '1500ms'; $sql", \my $said);
+		ok($is_there->("relation = '$first'::regclass AND mode = 'AccessExclusiveLock'"), '... and wants that which the tool has');
+		$latch->quit;
+		foreach my $n (0, 1)
+		{
+			$node->poll_query_until('app', qq{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'tool'
+				AND NOT EXISTS (SELECT FROM pg_locks AS l WHERE relation = '$rest[$n]'::regclass AND NOT granted AND waitstart < clock_timestamp() - interval '1.2 s')});
+			$readers[$n]->quit;
+		}
+		$_->finish foreach $tool, $program;
+		like($said, qr/ERROR:  table "public"\."\w+" is in use/, '... which gives way');
+		unlike($failed, qr/\w/, '... to the program');
+	}
+
 	# ---- who is in the way is told ----
 
 	my $reader = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
@@ -168,6 +221,16 @@ foreach my $kind (kinds())
 	like((tool("SELECT $_"))[1], qr/55P03: table "public"\."ware" is in use\nDETAIL:  (?:Process $pid of role "shop", application "the report", has AccessShareLock on (?:it|table "public"\."ware(?:_line)?")\. ?)+\nHINT:  Call it again/, '... whatever the tool')
 	  foreach q{uid_adopt('ware', 'id', true)}, q{uid_track_changes('ware', execute => true)};
 	$reader->query_safe('COMMIT');
+	is((tool(q{CREATE TABLE invoice (id bigint PRIMARY KEY); CALL uid_number_rows('invoice', 'id', begin => true)}))[0], '', 'a table with numbers');
+	foreach my $statement ('LOCK TABLE invoice_number IN SHARE MODE', 'SELECT FROM invoice_number_counter FOR UPDATE')
+	{
+		$reader->query_safe("BEGIN; $statement");
+		like((tool(q{CALL uid_number_rows('invoice', 'id')}))[1], qr/55P03: table "public"\."invoice_number\w*" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has \w+Lock on it\.\nHINT:  Call it again/, "$statement: numbering does not wait without a limit");
+		$reader->query_safe('ROLLBACK');
+	}
+	$reader->query_safe(q{BEGIN; LOCK TABLE ware; PREPARE TRANSACTION 'the half'});
+	like((tool(q{SELECT uid_adopt('ware', 'id', true)}))[1], qr/55P03: table "public"\."ware" is in use\nDETAIL:  Prepared transaction "the half" has AccessExclusiveLock on it\.\n/, 'a prepared transaction is named');
+	$reader->query_safe(q{ROLLBACK PREPARED 'the half'});
 	if ($kind eq 'extension')
 	{
 		# Any role can wait for a lock that it will be refused.
