@@ -222,7 +222,7 @@ CREATE TABLE shop.log (kind integer, node_id integer) PARTITION BY LIST (kind);
 CREATE TABLE shop.log_1 PARTITION OF shop.log (FOREIGN KEY (node_id) REFERENCES shop.small_node) FOR VALUES IN (1);
 SELECT pg_temp.adopt('shop.small_node', 'id', true);
 -- The statements wait for half a second, or for as long as the session says; and its lock_timeout is what it was.
-CREATE FUNCTION shop.show_patience() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'lock_timeout is %', current_setting('lock_timeout'); END $$;
+CREATE FUNCTION shop.show_patience() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE NOTICE 'lock_timeout is at most %', (SELECT min(m) FROM unnest('{500 ms,7 s,1 day}'::interval[]) AS m WHERE current_setting('lock_timeout')::interval <= m); END $$;
 CREATE TABLE shop.patient (id bigserial);
 BEGIN;
 CREATE EVENT TRIGGER regress_uidgen_patience ON ddl_command_start WHEN TAG IN ('ALTER TABLE') EXECUTE FUNCTION shop.show_patience();

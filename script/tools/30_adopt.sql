@@ -457,7 +457,7 @@ CREATE FUNCTION uidgen_tools.refuse_adoption("table" regclass, id_column name, e
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt'), uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt'), uidgen_tools.refuse_others("table", id_column);
 	-- To look at a column waits for locks on its table.
 	PERFORM uidgen_tools.lock_tables(NULL, ARRAY["table"::oid], 'ACCESS SHARE');
 	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
