@@ -127,7 +127,7 @@ SQL
 	$other->query_safe('BEGIN; CREATE TABLE child (event_id integer REFERENCES event)');
 	$finish = start_adopting('event');
 	$other->query_safe('COMMIT');
-	like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."child", "public"\."event" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key');
+	like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."event", "public"\."child" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key');
 	$node->safe_psql('app', 'DROP TABLE child; ALTER TABLE event ALTER id SET DEFAULT nextval($$event_id_seq$$)');
 	# query_safe() dies of what it says.
 	$other->query(q{BEGIN; SELECT uid_adopt('event', 'id', true)});

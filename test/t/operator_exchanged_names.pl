@@ -83,7 +83,7 @@ SQL
 		my $holder = $node->background_psql('postgres');
 		$holder->query_safe('BEGIN; SELECT FROM let.t_number_counter FOR UPDATE');
 		my $finish = begin_waiting($superuser, q{CALL uid_number_rows('let.t', 'id')});
-		as('landlord', q{BEGIN; ALTER SCHEMA let RENAME TO let_old; CREATE SCHEMA let; CREATE VIEW let.t_number AS SELECT 1::bigint AS number, 1::bigint AS id WHERE own.evil('y') = 'y'; COMMIT});
+		as('landlord', q{BEGIN; ALTER SCHEMA let RENAME TO let_old; CREATE SCHEMA let; CREATE VIEW let.t_number_counter AS SELECT 1::bigint AS number, 1::bigint AS id WHERE own.evil('y') = 'y'; COMMIT});
 		$holder->quit;
 		like($finish->(), qr/ERROR:  42501: a table was exchanged for another role's meanwhile/, 'a schema is exchanged behind the lock');
 		is(superusers(), '0', '... and nobody has gained a right');
