@@ -17,6 +17,7 @@ OBJS = \
 	src/functions/confined.o \
 	src/functions/copy.o \
 	src/functions/decode.o \
+	src/functions/deleted.o \
 	src/functions/drop.o \
 	src/functions/explain.o \
 	src/functions/forms.o \
@@ -184,7 +185,7 @@ updating = $(call replacing,$(1),$(2),$(4)); cat '$(srcdir)/script/updating/begi
 # The presets are the library's.
 IN_VERSION = awk -f '$(srcdir)/script/presets.awk' '$(srcdir)/src/core/layout.h' '$(srcdir)/src/core/layout.c' - | sed -e '/^[[:blank:]]*-- \[\(since .*\|always\|stands for .*\)\]$$/d' -e 's/UIDGEN_VERSION/$(EXTVERSION)/'
 IN_EDITION = sed -e 's/uidgen_registry\./uidgen./g' -e 's/SELECT name FROM uidgen\.layout_presets() lists/The view uidgen.presets lists/'
-TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g' -e 's/ AND r\.rolsuper)$$/)/' \
+TOOLS_IN_EDITION = sed -e 's/@extschema@/uidgen_tools/g' -e 's/uidgen\.\(layout_numbers\|run_confined\|write_deleted\)/uidgen_tools.\1/g' -e 's/uidgen\.layout_used/uidgen_history.layout_used/g' -e 's/ AND r\.rolsuper)$$/)/' \
 	-e 's/, or as a member of it who is no superuser and runs SET ROLE, and call it again/, and call it again, or let it make a function with SECURITY DEFINER that does/'
 AS_ONE_BLOCK = awk -f '$(srcdir)/script/edition.awk'
 PLAIN_BEGINS = echo '-- uidgen $(EXTVERSION): a shared registry of worker ids, without the extension'; echo 'BEGIN;'

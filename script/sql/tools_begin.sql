@@ -100,6 +100,42 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.run_confined(text) IS 'runs a statement with the rights of the caller; the first value that it returns';
 
+-- [stands for uidgen.write_deleted(): tools_check]
+-- A statement finds the table by its name.  So that is locked, and looked at, also if the snapshot of the transaction is of before; and where schemas were renamed since,
+-- what the triggers of another table have done is undone.
+CREATE FUNCTION uidgen_tools.write_deleted(relation regclass, key text[], deleted record) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	-- Not as the settings of the caller have it.
+	named CONSTANT text := (SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
+	columns text;
+	fields text;
+	written oid;
+BEGIN
+	IF named IS NOT NULL THEN
+		EXECUTE format('LOCK TABLE ONLY %s IN ROW EXCLUSIVE MODE', named);
+	END IF;
+	-- With its former owner an old snapshot shows who has changed that since.
+	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation AND (current_setting('transaction_isolation') = 'read committed' OR c.xmax = '0' OR txid_status(txid_current() - age(c.xmax)) IS DISTINCT FROM 'committed')) THEN
+		RAISE EXCEPTION 'the table of deleted keys was made or changed after the snapshot of this transaction' USING ERRCODE = 'serialization_failure', HINT = 'Begin the transaction anew.';
+	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation AND c.relkind = 'r' AND pg_get_userbyid(c.relowner) = current_user) THEN
+		SELECT string_agg(format('"%s"', replace(u.name, '"', '""')), ', ' ORDER BY u.n), string_agg(format('($1)."%s"', replace(u.name, '"', '""')), ', ' ORDER BY u.n) INTO columns, fields FROM unnest(key) WITH ORDINALITY AS u (name, n);
+		IF deleted IS NULL THEN
+			EXECUTE format('INSERT INTO %s DEFAULT VALUES RETURNING tableoid', named) INTO written;
+		ELSE
+			EXECUTE format('INSERT INTO %s (%s) VALUES (%s) RETURNING tableoid', named, columns, fields) INTO written USING deleted;
+		END IF;
+		IF written IS NULL OR written = relation THEN
+			RETURN;
+		END IF;
+	END IF;
+	RAISE EXCEPTION 'the table of deleted keys is another one' USING ERRCODE = 'insufficient_privilege', DETAIL = 'Its owner is not that of the table whose changes are tracked.',
+			HINT = 'Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.';
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_deleted(regclass, text[], record) IS 'writes the key of a deleted row, or without a row a mark, into the caller''s table for that';
+
 -- [stands for uidgen.layout_numbers(): operator_hostile_schema]
 CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT max_tick bigint)
 LANGUAGE sql STABLE PARALLEL SAFE

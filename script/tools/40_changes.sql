@@ -34,45 +34,22 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_type(oid) IS 'a type, or what a domain is made of, as it is written in a statement';
 
--- It runs as the owner of the table.  The owner of the schema may drop the table of deleted keys, and put his own in its place, whose triggers
--- would run as that owner: so it is locked, and its owner looked at, before anything is written.  What was put there after
--- the snapshot of the transaction has no row there, and what was given away with its table has the former owner: both are refused as well, as a failure that is gone when it is tried again.
-CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, schema oid, name text, columns text, old_key text) RETURNS text
+-- It runs as the owner of the table.  Who may rename schemas, or drop what others have in his own, could put a table of his in the place of the deleted keys, whose triggers
+-- would run as that owner: so no statement writes them.  And no plan is kept with the types of the key.
+CREATE FUNCTION uidgen_tools.write_deleted_function(deleted text, key text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN format('BEGIN LOCK TABLE ONLY %1$s IN ROW EXCLUSIVE MODE; '
-	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s) AND c.relkind = ''r'' AND pg_get_userbyid(c.relowner) = current_user) THEN '
-	'IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = to_regclass(%2$s)) THEN RAISE EXCEPTION USING ERRCODE = ''serialization_failure'', MESSAGE = ''the table of deleted keys was made after the snapshot of this transaction'', HINT = ''Begin the transaction anew.''; END IF; '
-	'RAISE EXCEPTION USING ERRCODE = CASE current_setting(''transaction_isolation'') WHEN ''read committed'' THEN ''insufficient_privilege'' ELSE ''serialization_failure'' END, MESSAGE = ''the table of deleted keys is another one'', DETAIL = ''Its owner is not that of the table whose changes are tracked.'', '
-	'HINT = CASE current_setting(''transaction_isolation'') WHEN ''read committed'' THEN ''Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.'' ELSE ''Begin the transaction anew. If that fails, too, uid_check_tables() says why.'' END; END IF; '
-	'IF TG_OP = ''TRUNCATE'' THEN INSERT INTO %1$s DEFAULT VALUES; ELSE INSERT INTO %1$s (%3$s) VALUES (%4$s); END IF; RETURN NULL; END',
-	deleted, uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = schema)), columns, old_key);
-COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, oid, text, text, text) IS 'the body of the function that writes deleted keys and marks into their table';
+RETURN format('BEGIN PERFORM uidgen.write_deleted(%s, ARRAY[%s], OLD); RETURN NULL; END', deleted, key);
+COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, text) IS 'the body of the function that writes deleted keys and marks into their table';
 
 -- Whoever has the privilege TRIGGER may have "~uid_delete" call any function of the owner's that he may execute: so a name says nothing, and one
 -- that is not written as above is no function of ours, or one that somebody has changed.  Names may have been others.  A version that writes another body has to know this
 -- text, too.
 CREATE FUNCTION uidgen_tools.writes_deleted(function oid) RETURNS boolean
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
-DECLARE
-	named CONSTANT text := '"(?:[^"]|"")*"';
-	body CONSTANT text := (SELECT p.prosrc FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'plpgsql' WHERE p.oid = function AND p.pronargs = 0);
-	written text;
-	deleted text;
-	literal text;
-	columns text;
-	rest text;
-BEGIN
-	IF starts_with(body, 'BEGIN LOCK TABLE ONLY ') IS NOT TRUE THEN
-		RETURN false;
-	END IF;
-	written := replace(uidgen_tools.write_deleted_function('%1$s', NULL, NULL, '%3$s', '%4$s'), 'to_regclass()', 'to_regclass(%2$s)');
-	deleted := substring(substr(body, 23) FROM format(E'^((?:U&)?%1$s\\.(?:U&)?%1$s)', named));
-	literal := substring(substr(body, 1 + length(format(split_part(written, '%2$s', 1), deleted))) FROM '^(E?''(?:[^'']|'''')*'')');
-	rest := substr(body, 1 + length(format(split_part(written, '%3$s', 1), deleted, literal)));
-	columns := substring(rest FROM format('^(%1$s(?:, %1$s)*)', named));
-	RETURN body = format(written, deleted, literal, columns, substring(substr(rest, 1 + length(columns) + length(') VALUES (')) FROM format(E'^(OLD\\.%1$s(?:, OLD\\.%1$s)*)', named)));
-END
+	SELECT EXISTS (SELECT FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
+		WHERE p.oid = function AND p.pronargs = 0 AND p.prosrc ~ ('^' || replace(replace(regexp_replace(uidgen_tools.write_deleted_function('@', '@'), '[][().]', '\\\&', 'g'),
+			'[@', '[@(?:, @)*'), '@', $r$(?:'(?:[^'\\]|'')*'|E'(?:[^'\\]|''|\\.)*')$r$) || '$'));
 $$;
 COMMENT ON FUNCTION uidgen_tools.writes_deleted(oid) IS 'whether a function is written as one that writes deleted keys, into whichever table';
 
@@ -92,7 +69,7 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.is_deleted(oid, name, regclass) IS 'whether a table has the columns of one for the deleted keys of another';
 
 -- Names may have been exchanged since: so the line in the comment says whose the keys are, where there is one.  A copy by LIKE has the comments of
--- columns, too: of several tables with the same line, the keys are those of the tracked one, or of the one that was made first.
+-- columns, too: of several tables with the same line, the keys are those of the tracked one.
 CREATE FUNCTION uidgen_tools.is_free(relation oid, "table" regclass) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -100,11 +77,19 @@ AS $$
 				JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid NOT IN (relation, "table") AND d.objsubid > 0 AND l.line = ANY (string_to_array(d.description, E'\n'))
 				JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = c.relowner
 			WHERE c.oid = relation AND starts_with(l.line, 'uidgen: changes are tracked in ')
-				AND (d.objoid < "table" OR EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)))
+				AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0))
 		AND NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
 			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ E'(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no other table has its deleted keys in a table';
+
+CREATE FUNCTION uidgen_tools.list_copies("table" regclass, record text) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT o.oid FROM pg_class AS c JOIN pg_class AS o ON o.relowner = c.relowner AND o.relkind IN ('r', 'p') AND o.oid <> c.oid
+		WHERE c.oid = "table" AND EXISTS (SELECT FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.objoid = o.oid AND d.objsubid > 0 AND record = ANY (string_to_array(d.description, E'\n')));
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_copies(regclass, text) IS 'other tables of the same owner that have the line of a tracked table in the comment of a column';
 
 -- What there is, sound or not.
 CREATE FUNCTION uidgen_tools.seek_tracking("table" regclass, version_column name,
@@ -131,6 +116,10 @@ BEGIN
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
 				AND uidgen_tools.is_free(c.oid, "table")
 			ORDER BY c.relnamespace = me.schema DESC, c.oid LIMIT 1), CASE WHEN uidgen_tools.is_free(relation, "table") THEN relation END);
+	END IF;
+	-- Without triggers nothing says which of two tables is the copy (a restore gives them other OIDs), until the user names one.
+	IF version_column IS NULL AND num_nulls(function, uidgen_tools.find_version("table")) = 2 AND EXISTS (SELECT FROM uidgen_tools.list_copies("table", record)) THEN
+		relation := NULL;
 	END IF;
 	IF function IS NULL AND relation IS NULL THEN
 		schema := me.schema;
@@ -288,18 +277,18 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
 
--- The trigger knows columns by their numbers, and the function, in the same order, by the names of then.
-CREATE FUNCTION uidgen_tools.list_former_names("table" regclass, function oid, OUT number integer, OUT name text) RETURNS SETOF record
+-- The trigger knows columns by their numbers, and the function, in the same order, by the names of then, which follow that of the table.
+CREATE FUNCTION uidgen_tools.list_former_names("table" regclass, function oid, OUT number integer, OUT written text) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
-	SELECT u.number, u.name
-		FROM (SELECT array_agg(replace(t.m[1], '""', '"') ORDER BY t.n) AS names
-				FROM pg_proc AS p CROSS JOIN LATERAL regexp_matches(p.prosrc, '''(?:[^'']|'''')*''|"(?:[^"]|"")*"|OLD\."((?:[^"]|"")*)"|[^''"O]+|O', 'g') WITH ORDINALITY AS t (m, n)
-				WHERE p.oid = function AND t.m[1] IS NOT NULL) AS f
-			CROSS JOIN uidgen_tools.list_compared("table") AS c CROSS JOIN LATERAL unnest(c.columns, f.names) AS u (number, name)
+	SELECT u.number, u.written
+		FROM (SELECT array_agg(t.m[1] ORDER BY t.n) AS names
+				FROM pg_proc AS p CROSS JOIN LATERAL regexp_matches(p.prosrc, $r$(E'(?:[^'\\]|''|\\.)*'|'(?:[^']|'')*')$r$, 'g') WITH ORDINALITY AS t (m, n)
+				WHERE p.oid = function AND t.n > 1) AS f
+			CROSS JOIN uidgen_tools.list_compared("table") AS c CROSS JOIN LATERAL unnest(c.columns, f.names) AS u (number, written)
 		WHERE cardinality(f.names) = cardinality(c.columns) AND uidgen_tools.compares_key("table");
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_former_names(regclass, oid) IS 'the columns of the key, by their numbers, and the names under which their values are in the table of deleted keys; nothing for a key that is another one by now';
+COMMENT ON FUNCTION uidgen_tools.list_former_names(regclass, oid) IS 'the columns of the key, by their numbers, and the names, as literals, under which their values are in the table of deleted keys; nothing for a key that is another one by now';
 
 CREATE FUNCTION uidgen_tools.write_truncate_trigger(relation text, function text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -564,27 +553,20 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there is to be said about the table of deleted keys that uid_track_changes() makes';
 
--- Two keys are the same if the index says so.  PL/pgSQL finds no field of a record by a name with U&, so what the function
--- holds is written as it is: of the whole function one literal is made.
-CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT columns text, OUT old_key text, OUT types text, OUT width integer, OUT same_key text)
+-- Two keys are the same if the index says so.
+CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT names text, OUT types text, OUT width integer, OUT same_key text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 BEGIN
-	SELECT string_agg(k.plain, ', ' ORDER BY k.number), string_agg('OLD.' || k.plain, ', ' ORDER BY k.number), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
+	SELECT string_agg(uidgen_tools.write_literal(k.plain), ', ' ORDER BY k.number), string_agg(k.name || ' ' || k.type, ', ' ORDER BY k.n), count(*)::integer,
 			string_agg(format('(OLD.%s OPERATOR(%s.%s) NEW.%1$s)', k.name, uidgen_tools.write_schema(o.oprnamespace), o.oprname), ' AND ' ORDER BY k.n)
-		INTO columns, old_key, types, width, same_key
-		FROM (SELECT l.n, l.number, uidgen_tools.write_name(l.name) AS name, format('"%s"', replace(l.name, '"', '""')) AS plain, uidgen_tools.write_type(l.type) AS type, l.operator FROM uidgen_tools.list_key("table") AS l) AS k
+		INTO names, types, width, same_key
+		FROM (SELECT l.n, l.number, l.name::text AS plain, uidgen_tools.write_name(l.name) AS name, uidgen_tools.write_type(l.type) AS type, l.operator FROM uidgen_tools.list_key("table") AS l) AS k
 			CROSS JOIN LATERAL (SELECT p.oprnamespace, p.oprname FROM pg_operator AS p WHERE p.oid = k.operator OFFSET 0) AS o;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as its deleted keys are written: names, values of the old row, names and types, how many, and when an UPDATE leaves it as it is';
-
--- PL/pgSQL keeps plans with the types of the key.  So the function is written anew where these may be others, also if the text is the same.
-CREATE FUNCTION uidgen_tools.write_key_function(deleted text, body text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN format('CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', deleted, uidgen_tools.write_literal(body));
-COMMENT ON FUNCTION uidgen_tools.write_key_function(text, text) IS 'the statement that makes the function that writes deleted keys, or writes it anew';
+COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as its deleted keys are written: names as literals, names and types, how many, and when an UPDATE leaves it as it is';
 
 CREATE FUNCTION uidgen_tools.write_depends(deleted text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -600,23 +582,22 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_key_trigger(regclass, text) IS 'the statements by which another key of a row is told as a deleted one';
 
--- The trigger keeps the type of the columns that it compares, and so do plans of the function: that is made again as it is.  Where the key is another one by now, no trigger
--- compares it until uid_track_changes() is called.
+-- The trigger keeps the type of the columns that it compares.  Where the key is another one by now, no trigger compares it until uid_track_changes() is called.
 CREATE FUNCTION uidgen_tools.exchange_key("table" regclass, columns name[], OUT before text, OUT after text[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 #variable_conflict error
 DECLARE
 	s record := uidgen_tools.seek_tracking("table", NULL);
-	function CONSTANT text := (SELECT uidgen_tools.write_schema(p.pronamespace) || '.' || uidgen_tools.write_name(p.proname) FROM pg_proc AS p WHERE p.oid = s.function);
 BEGIN
 	IF s.function IS NULL OR NOT EXISTS (SELECT FROM uidgen_tools.list_key("table") AS l WHERE l.name = ANY (columns)) THEN
 		RETURN;
 	END IF;
 	PERFORM uidgen_tools.refuse_other_function("table", s.function);
 	before := (SELECT format('DROP TRIGGER "~uid_key" ON %s;', s.written) FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_key' AND g.tgfoid = s.function);
-	after := array_remove(ARRAY[uidgen_tools.write_key_function(function, (SELECT p.prosrc FROM pg_proc AS p WHERE p.oid = s.function)), uidgen_tools.write_depends(function)]
-		|| CASE WHEN before IS NOT NULL AND uidgen_tools.compares_key("table") THEN uidgen_tools.write_key_trigger("table", function || '()') END, NULL);
+	IF before IS NOT NULL AND uidgen_tools.compares_key("table") THEN
+		after := uidgen_tools.write_key_trigger("table", uidgen_tools.write_function(s.function));
+	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
@@ -666,7 +647,7 @@ BEGIN
 			have AS (SELECT a.attnum AS number, a.attname AS name, uidgen_tools.write_type(a.atttypid) AS type, a.attnotnull AS filled
 				FROM pg_attribute AS a WHERE a.attrelid = s.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> s.version),
 			-- The same columns of the table, under other names: views know them by their numbers, so here they are renamed, too.
-			former AS (SELECT k.n, h.name FROM key AS k JOIN uidgen_tools.list_former_names("table", s.function) AS f ON f.number = k.number JOIN have AS h ON h.name = f.name AND h.type = k.type),
+			former AS (SELECT k.n, h.name FROM key AS k JOIN uidgen_tools.list_former_names("table", s.function) AS f ON f.number = k.number JOIN have AS h ON uidgen_tools.write_literal(h.name::text) = f.written AND h.type = k.type),
 			pair AS (SELECT k.n, k.name, k.type, coalesce(f.name, h.name) AS old_name, CASE WHEN f.name IS NOT NULL THEN k.type ELSE h.type END AS old_type
 				FROM key AS k LEFT JOIN former AS f ON f.n = k.n LEFT JOIN have AS h ON h.name = k.name AND f.n IS NULL AND NOT EXISTS (SELECT FROM former AS o WHERE o.name = h.name)),
 			-- Names can be exchanged, or be those of a column of a former key: what has a name that another one gets makes way first.
@@ -694,9 +675,10 @@ BEGIN
 					AND NOT EXISTS (SELECT FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
 						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
 	END IF;
-	RETURN QUERY SELECT 'mend', NULL, u.written
-		FROM (VALUES ('TABLE ' || deleted, s.relation, NULL, 'uidgen: changes are tracked in ', line), (format('COLUMN %s.%s', s.written, version), "table"::oid, s.version, 'uidgen: changes are tracked in ', line),
-				(format('COLUMN %s.%s', deleted, version), s.relation, s.version, 'uidgen: versions of ', coalesce((uidgen_tools.find_version_record(s.relation, s.version)).line, uidgen_tools.write_version_record()))) AS o (object, relation, "column", beginning, line)
+	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END, u.written
+		FROM (VALUES ('TABLE ' || deleted, 'table ' || deleted, s.relation, NULL, 'uidgen: changes are tracked in ', line),
+				(format('COLUMN %s.%s', s.written, version), format('column %s of table %s', version, s.written), "table"::oid, s.version, 'uidgen: changes are tracked in ', line),
+				(format('COLUMN %s.%s', deleted, version), format('column %s of table %s', version, deleted), s.relation, s.version, 'uidgen: versions of ', coalesce((uidgen_tools.find_version_record(s.relation, s.version)).line, uidgen_tools.write_version_record()))) AS o (object, shown, relation, "column", beginning, line)
 			LEFT JOIN pg_attribute AS a ON a.attrelid = o.relation AND a.attname = o."column"
 			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = o.relation AND d.objsubid = coalesce(a.attnum, 0) AND (o."column" IS NULL OR a.attnum IS NOT NULL)
 			CROSS JOIN LATERAL uidgen_tools.write_comment(o.object, d.description, o.beginning, o.line) AS u (written)
@@ -711,25 +693,24 @@ AS $$
 #variable_conflict error
 DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
-	k record := uidgen_tools.write_key("table");
 	f record;
 	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
-	body CONSTANT text := uidgen_tools.write_deleted_function(deleted, s.schema, s.name, k.columns, k.old_key);
+	body CONSTANT text := uidgen_tools.write_deleted_function(uidgen_tools.write_literal((SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(s.name, '"', '""')) FROM pg_namespace AS n WHERE n.oid = s.schema)), (uidgen_tools.write_key("table")).names);
+	anew CONSTANT text := format('CREATE OR REPLACE FUNCTION %s() RETURNS trigger LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS %s;', deleted, uidgen_tools.write_literal(body));
 	others text;
-	is_written boolean := true;
 BEGIN
 	SELECT p.proname::text AS name, p.pronamespace AS schema, uidgen_tools.write_function(p.oid) AS written,
-			p.prosrc <> body OR NOT p.prosecdef OR p.proconfig IS NULL
+			p.prosrc <> body AS writes_elsewhere, NOT p.prosecdef OR p.proconfig IS NULL
 				-- As it is written under quote_all_identifiers.
-				OR p.proconfig NOT IN (ARRAY['search_path=pg_catalog, pg_temp'], ARRAY['search_path="pg_catalog", "pg_temp"']) OR l.lanname <> 'plpgsql' AS is_other,
-			strpos(p.prosrc, format('INSERT INTO %s (%s) VALUES (%s);', deleted, k.columns, k.old_key)) = 0 AS writes_elsewhere,
+				OR p.proconfig NOT IN (ARRAY['search_path=pg_catalog, pg_temp'], ARRAY['search_path="pg_catalog", "pg_temp"'])
+				OR p.provolatile <> 'v' OR p.proparallel <> 'u' OR p.proleakproof OR p.proisstrict AS runs_otherwise,
 			EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'x') AS depends
-		INTO f FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang WHERE p.oid = s.function;
+		INTO f FROM pg_proc AS p WHERE p.oid = s.function;
 	-- Of a table whose deleted keys had this name before theirs was another one.
 	RETURN QUERY SELECT 'mend', NULL, format('ALTER FUNCTION %s RENAME TO %s;', uidgen_tools.write_function(l.function), uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, l.name, '')))
 		FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name, f.name], s.function) AS l WHERE l.gives_way;
 	IF s.function IS NULL THEN
-		RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(uidgen_tools.write_key_function(deleted, body), 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ');
+		RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(anew, 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ');
 	ELSE
 		IF f.schema <> s.schema THEN
 			RETURN QUERY SELECT 'mend', format('function %s is not in the schema of table %s', f.written, deleted), format('ALTER FUNCTION %s SET SCHEMA %s;', f.written, uidgen_tools.write_schema(s.schema));
@@ -738,10 +719,8 @@ BEGIN
 			RETURN QUERY SELECT 'mend', format('function %s has not the name of table %s', f.written, deleted),
 				format('ALTER FUNCTION %s.%s() RENAME TO %s;', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(f.name), uidgen_tools.write_name(s.name));
 		END IF;
-		IF f.is_other OR NOT uidgen_tools.compares_key("table") THEN
-			RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, CASE WHEN f.is_other THEN format('function %s is not what it would be now', f.written) END, uidgen_tools.write_key_function(deleted, body);
-		ELSE
-			is_written := false;
+		IF f.writes_elsewhere OR f.runs_otherwise THEN
+			RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, format('function %s is not what it would be now', f.written), anew;
 		END IF;
 	END IF;
 	-- Whoever may call it could write deleted keys by a table of his own.
@@ -757,7 +736,7 @@ BEGIN
 		RETURN QUERY SELECT 'anew', NULL, format('ALTER FUNCTION %s() OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
 	END IF;
 	-- Or the function would stay when the extension goes, and each DELETE fail.  Whatever writes it anew takes that out.
-	IF is_written OR NOT f.depends THEN
+	IF s.function IS NULL OR f.writes_elsewhere OR f.runs_otherwise OR NOT f.depends THEN
 		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, uidgen_tools.write_depends(deleted) WHERE uidgen_tools.write_depends(deleted) IS NOT NULL;
 	END IF;
 END
@@ -945,9 +924,13 @@ BEGIN
 			FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS n JOIN pg_proc AS p ON p.oid = n.function CROSS JOIN LATERAL uidgen_tools.write_function(n.function) AS l (written) WHERE s.relation IS NOT NULL AND NOT n.gives_way
 		UNION ALL
 		-- LIKE takes comments along, and no triggers.
-		SELECT true, format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written),
-				uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ', NULL)
-			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.recorded AND num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
+		SELECT true, CASE WHEN o.written IS NULL THEN format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written)
+					ELSE format('table %s has the comment of a tracked one, and so has %s, and neither has triggers: one is a copy; call uid_track_changes() for the other, and let readers copy it anew', s.written, o.written) END,
+				CASE WHEN o.written IS NULL THEN uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ', NULL) END
+			FROM pg_attribute AS a
+				CROSS JOIN (SELECT CASE WHEN NOT bool_or(EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = l AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)) THEN string_agg('table ' || uidgen_tools.write_relation(l), ', ' ORDER BY l) END
+					FROM uidgen_tools.list_copies("table", s.record) AS l) AS o (written)
+			WHERE a.attrelid = "table" AND a.attname = s.recorded AND num_nulls(s.function, s.relation, uidgen_tools.find_version("table")) = 3
 		UNION ALL
 		SELECT true, format('trigger "~uid_stamp" of table %s is there, and nothing else that uid_track_changes() makes', s.written), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)
 			WHERE num_nulls(s.function, s.relation, s.record) = 3 AND uidgen_tools.find_version("table") IS NOT NULL
@@ -980,10 +963,10 @@ BEGIN
 		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own))
 			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
 		UNION ALL
-		-- As one for all tables of a schema does.
-		SELECT false, format('%s %s of table %s, which has deleted keys, may leave them out', w.kind, uidgen_tools.write_name(w.name), deleted), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, uidgen_tools.write_mark(own))
-			FROM (SELECT 'trigger', g.tgname FROM pg_trigger AS g WHERE g.tgrelid = own AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgtype & 3 = 3
-				UNION ALL SELECT 'rule', r.rulename FROM pg_rewrite AS r WHERE r.ev_class = own AND r.is_instead AND r.ev_enabled <> 'D') AS w (kind, name)
+		-- As one for all tables of a schema does.  Marks, unlike keys, are written by statements.
+		SELECT false, format('%s %s of table %s does not fire for deleted keys%s', w.kind, uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN ', and may leave out marks' END), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN uidgen_tools.write_mark(own) END)
+			FROM (SELECT 'trigger', g.tgname, g.tgtype & 3 = 3 FROM pg_trigger AS g WHERE g.tgrelid = own AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND (g.tgtype & 3 = 3 OR g.tgtype & 4 = 4)	-- before each row, or of INSERT
+				UNION ALL SELECT 'rule', r.rulename, r.is_instead FROM pg_rewrite AS r WHERE r.ev_class = own AND (r.is_instead OR r.ev_type = '3') AND r.ev_enabled <> 'D') AS w (kind, name, omits)
 		UNION ALL
 		SELECT false, format('%s of table %s may refuse deleted keys or marks, and so what deletes rows', w.shown, deleted), w.line
 			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = own AND k.contype IN ('c', 'f', 'u', 'x')
@@ -997,7 +980,7 @@ BEGIN
 		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), w.line FROM uidgen_tools.write_revoke(own) AS w (line) WHERE w.line IS NOT NULL
 		UNION ALL
-		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that DELETE fails', s.written, w.kind, w.written),
+		SELECT false, format('the owner of table %s may not use %s %s, which has deleted keys, so that %s', s.written, w.kind, w.written, CASE w.kind WHEN 'table' THEN 'marks and purges fail' ELSE 'DELETE fails' END),
 				CASE WHEN w.kind = 'table' OR EXISTS (SELECT FROM pg_namespace AS n WHERE n.oid = s.schema AND n.nspowner = s.owner) THEN format('GRANT %s %s TO %s;', w.granted, w.written, uidgen_tools.write_role(s.owner)) END
 			FROM (SELECT 'table', 'ALL ON TABLE', deleted FROM unnest('{SELECT,INSERT,UPDATE,DELETE}'::text[]) AS u (privilege) HAVING NOT bool_and(has_table_privilege(s.owner, own, u.privilege))
 				UNION ALL SELECT 'schema', 'USAGE ON SCHEMA', uidgen_tools.write_schema(s.schema) WHERE own IS NOT NULL AND NOT has_schema_privilege(s.owner, s.schema, 'USAGE')) AS w (kind, granted, written)

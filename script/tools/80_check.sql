@@ -3,19 +3,20 @@
 --
 -- Each topic has a function that knows, check_TOPIC() in the part that makes it: rows of a class, what is missing or different, and the statement that
 -- mends it.  'anew': changes may have been missed, and readers copy the table anew; 'mend': it is made again, and nothing was missed; 'tell': only the
--- user can do it.  Monitoring calls this for tables of others.  So all of it reads pg_catalog and the list of layouts alone, and raises no error
+-- user can do it.  Monitoring calls this for tables of others, and is told no statements.  So all of it reads pg_catalog and the list of layouts alone, and raises no error
 -- for a table that it finds strange.
 --
 
 CREATE FUNCTION uidgen_tools.check_table("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
+DECLARE
+	-- What is run on a table runs code of its owner, in the session of whoever was told so.
+	is_told CONSTANT boolean := (SELECT pg_has_role(c.relowner, 'USAGE') AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname IN (current_user, session_user) AND r.oid <> c.relowner AND r.rolsuper) FROM pg_class AS c WHERE c.oid = "table");
 BEGIN
-	RETURN QUERY SELECT c.* FROM uidgen_tools.check_tracking("table") AS c;
-	RETURN QUERY SELECT c.* FROM uidgen_tools.check_adoption("table") AS c;
-	RETURN QUERY SELECT c.* FROM uidgen_tools.check_partitions("table") AS c;
-	RETURN QUERY SELECT c.* FROM uidgen_tools.check_numbers("table") AS c;
-	RETURN QUERY SELECT c.* FROM uidgen_tools.check_number_records("table") AS c;
+	RETURN QUERY SELECT c.class, c.what, CASE WHEN is_told OR c.statement IS NULL THEN c.statement ELSE '-- The owner of the table is told the statement.' END
+		FROM (SELECT * FROM uidgen_tools.check_tracking("table") UNION ALL SELECT * FROM uidgen_tools.check_adoption("table") UNION ALL SELECT * FROM uidgen_tools.check_partitions("table")
+			UNION ALL SELECT * FROM uidgen_tools.check_numbers("table") UNION ALL SELECT * FROM uidgen_tools.check_number_records("table")) AS c;
 	RETURN QUERY SELECT 'tell', format('table %s belongs to role %s, and is a partition of table %s, which belongs to role %s: the tools refuse what has several owners', uidgen_tools.write_relation(p.oid), uidgen_tools.write_role(p.relowner), uidgen_tools.write_relation(t.oid), uidgen_tools.write_role(t.relowner)), NULL
 		FROM pg_class AS t CROSS JOIN uidgen_tools.list_members(t.oid) AS m JOIN pg_class AS p ON p.oid = m.relid
 		WHERE t.oid = "table" AND CASE WHEN p.relowner <> t.relowner THEN "table" IN (SELECT l.t FROM uidgen_tools.list_checked_tables() AS l (t)) END ORDER BY p.oid;
