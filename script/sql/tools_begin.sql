@@ -130,11 +130,11 @@ BEGIN
 			RETURN;
 		END IF;
 	END IF;
-	RAISE EXCEPTION 'the table of deleted keys is another one' USING ERRCODE = 'insufficient_privilege', DETAIL = 'Its owner is not that of the table whose changes are tracked.',
+	RAISE EXCEPTION 'the table of deleted keys is another one' USING ERRCODE = 'insufficient_privilege', DETAIL = 'It does not belong to the owner of the table whose changes are tracked.',
 			HINT = 'Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.';
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_deleted(regclass, text[], record) IS 'writes the key of a deleted row, or without a row a mark, into the caller''s table for that';
+COMMENT ON FUNCTION uidgen_tools.write_deleted(regclass, text[], record) IS 'writes the key of a deleted row, or a mark, into a table of the caller''s';
 
 -- [stands for uidgen.layout_numbers(): operator_hostile_schema]
 CREATE FUNCTION uidgen_tools.layout_numbers(for_layout text DEFAULT NULL, OUT layout text, OUT unit bigint, OUT epoch bigint, OUT max_tick bigint)

@@ -675,7 +675,7 @@ BEGIN
 					AND NOT EXISTS (SELECT FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
 						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
 	END IF;
-	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END, u.written
+	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL AND (o."column" IS NULL OR a.attnum IS NOT NULL) THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END, u.written
 		FROM (VALUES ('TABLE ' || deleted, 'table ' || deleted, s.relation, NULL, 'uidgen: changes are tracked in ', line),
 				(format('COLUMN %s.%s', s.written, version), format('column %s of table %s', version, s.written), "table"::oid, s.version, 'uidgen: changes are tracked in ', line),
 				(format('COLUMN %s.%s', deleted, version), format('column %s of table %s', version, deleted), s.relation, s.version, 'uidgen: versions of ', coalesce((uidgen_tools.find_version_record(s.relation, s.version)).line, uidgen_tools.write_version_record()))) AS o (object, shown, relation, "column", beginning, line)

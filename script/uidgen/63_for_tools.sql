@@ -16,4 +16,4 @@ COMMENT ON FUNCTION uidgen.present_horizon() IS 'uid_horizon(), whose schema is 
 -- By the triggers of tracked tables, as their owners.  Whoever calls it has a table of his own: he draws by it, as by a trigger.
 CREATE FUNCTION uidgen.write_deleted(relation regclass, key text[], deleted record) RETURNS void
 AS 'MODULE_PATHNAME', 'uidgen_write_deleted' LANGUAGE C VOLATILE PARALLEL UNSAFE;
-COMMENT ON FUNCTION uidgen.write_deleted(regclass, text[], record) IS 'writes the key of a deleted row, or without a row a mark, into the caller''s table for that; no trigger or rule of that runs';
+COMMENT ON FUNCTION uidgen.write_deleted(regclass, text[], record) IS 'writes the key of a deleted row, or a mark, into a table of the caller''s, without triggers';
