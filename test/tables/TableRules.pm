@@ -35,7 +35,7 @@ tool('a dropped partition leaves a mark', qr/PERFORM uidgen\.run_confined\(uidge
 tool('a partition of a partition leaves a mark in the whole', qr/FROM pg_partition_ancestors\("table"\) AS a \(relid\)/, 'FROM (VALUES ("table")) AS a (relid)', 'p', 'track*2 ins deep*8 poll');
 tool('purged keys leave a mark', qr/\QUPDATE %1\E\$\Qs AS d SET %5\E\$s WHERE/, 'DELETE FROM %1$s AS d WHERE', 'tskp', 'track ins del purge poll');
 tool('what is mended leaves a mark', qr/is_anew := is_anew OR l\.class = 'anew';/, 'is_anew := false;', 'tskp', 'track ins del disable untrigger poll');
-tool('TRUNCATE leaves a mark', qr/INSERT INTO %1\$s DEFAULT VALUES; ELSE/, 'NULL; ELSE', 'tskp', 'track ins trunc poll');
+tool('TRUNCATE leaves a mark', qr/'BEGIN PERFORM uidgen\.write_deleted/, q('BEGIN IF TG_OP = ''TRUNCATE'' THEN RETURN NULL; END IF; PERFORM uidgen.write_deleted), 'tskp', 'track ins trunc poll');
 tool('each update has a version', qr/BEFORE INSERT OR UPDATE ON/, 'BEFORE INSERT ON', 'tskp', 'track ins upd poll', 'CKT');
 tool('each former key is kept', qr/WHEN \(NOT \(%s\)\)/, 'WHEN (false AND NOT (%s))', 'tskp', 'track ins key tenant pk poll', 'CK');
 tool('triggers fire in subscribers', qr/ENABLE ALWAYS/, 'ENABLE', 'tskp', 'track ins apply poll', 'CKT');

@@ -213,9 +213,9 @@ sub app
 	my $who = pick(qw(a b));
 	my $rows = $w->run($who, $sql);
 	my ($state, $said) = ($w->{session}{$who}{state}, $w->said($who));
-	# Another session holds a row, or the table; or the function that writes deleted keys knows a schema or a column by its former name, or, in a session that has called it, by its former type.
+	# Another session holds a row, or the table; or the function that writes deleted keys knows a schema or a column by its former name, or the table of these a column by its former type.
 	my $is_fine = $rows || grep { index($state, $_) == 0 } @may, $w->is_open ? '55P03' : (), grep({ $_->{renamed} } values %{ $w->{tables} }) ? ('42P01', '42703') : (),
-	  $said =~ /^42804 type of parameter / && grep({ $_->{retyped} } values %{ $w->{tables} }) ? '42804' : ();
+	  grep({ $_->{retyped} } values %{ $w->{tables} }) ? '42804' : ();
 	$w->run($who, 'ROLLBACK') if $w->{session}{$who}->status eq 'E';
 	$w->fail('A', $said) if !$is_fine;
 	return $rows;
