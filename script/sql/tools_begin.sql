@@ -109,8 +109,8 @@ AS $$
 DECLARE
 	-- Not as the settings of the caller have it.
 	named CONSTANT text := (SELECT format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(c.relname, '"', '""')) FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace WHERE c.oid = relation);
-	columns text;
-	fields text;
+	columns CONSTANT text := (SELECT string_agg(format('"%s"', replace(k, '"', '""')), ', ') FROM unnest(key) AS k);
+	fields CONSTANT text := (SELECT string_agg(format('($1)."%s"', replace(k, '"', '""')), ', ') FROM unnest(key) AS k);
 	written oid;
 BEGIN
 	IF named IS NOT NULL THEN
@@ -120,17 +120,12 @@ BEGIN
 	IF NOT EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation AND (current_setting('transaction_isolation') = 'read committed' OR c.xmax = '0' OR txid_status(txid_current() - age(c.xmax)) IS DISTINCT FROM 'committed')) THEN
 		RAISE EXCEPTION 'the table of deleted keys was made or changed after the snapshot of this transaction' USING ERRCODE = 'serialization_failure', HINT = 'Begin the transaction anew.';
 	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.oid = relation AND c.relkind = 'r' AND pg_get_userbyid(c.relowner) = current_user) THEN
-		SELECT string_agg(format('"%s"', replace(u.name, '"', '""')), ', ' ORDER BY u.n), string_agg(format('($1)."%s"', replace(u.name, '"', '""')), ', ' ORDER BY u.n) INTO columns, fields FROM unnest(key) WITH ORDINALITY AS u (name, n);
-		IF deleted IS NULL THEN
-			EXECUTE format('INSERT INTO %s DEFAULT VALUES RETURNING tableoid', named) INTO written;
-		ELSE
-			EXECUTE format('INSERT INTO %s (%s) VALUES (%s) RETURNING tableoid', named, columns, fields) INTO written USING deleted;
-		END IF;
-		IF written IS NULL OR written = relation THEN
+		EXECUTE format('INSERT INTO %s %s RETURNING tableoid', named, CASE WHEN deleted IS NULL THEN 'DEFAULT VALUES' ELSE format('(%s) VALUES (%s)', columns, fields) END) INTO written USING deleted;
+		IF written = relation THEN
 			RETURN;
 		END IF;
 	END IF;
-	RAISE EXCEPTION 'the table of deleted keys is another one' USING ERRCODE = 'insufficient_privilege', DETAIL = 'It does not belong to the owner of the table whose changes are tracked.',
+	RAISE EXCEPTION 'the table of deleted keys is another one' USING ERRCODE = 'insufficient_privilege', DETAIL = 'It does not belong to the owner of the table whose changes are tracked, or a trigger has left the row out.',
 			HINT = 'Drop it, and the function of its name with CASCADE, call uid_track_changes() again, and let all readers copy the table anew.';
 END
 $$;

@@ -568,11 +568,6 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as its deleted keys are written: names as literals, names and types, how many, and when an UPDATE leaves it as it is';
 
-CREATE FUNCTION uidgen_tools.write_depends(deleted text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('ALTER FUNCTION %s() DEPENDS ON EXTENSION uidgen;', deleted) FROM pg_extension AS e WHERE e.extname = 'uidgen');
-COMMENT ON FUNCTION uidgen_tools.write_depends(text) IS 'the statement that has the function go with the extension; null where there is none';
-
 CREATE FUNCTION uidgen_tools.write_key_trigger("table" regclass, function text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -737,7 +732,7 @@ BEGIN
 	END IF;
 	-- Or the function would stay when the extension goes, and each DELETE fail.  Whatever writes it anew takes that out.
 	IF s.function IS NULL OR f.writes_elsewhere OR f.runs_otherwise OR NOT f.depends THEN
-		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, uidgen_tools.write_depends(deleted) WHERE uidgen_tools.write_depends(deleted) IS NOT NULL;
+		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, format('ALTER FUNCTION %s() DEPENDS ON EXTENSION uidgen;', deleted) FROM pg_extension AS e WHERE e.extname = 'uidgen';
 	END IF;
 END
 $$;
