@@ -537,22 +537,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.describe_cost(regclass, integer) IS 'what tracking costs a table, by its own numbers, one sentence each';
 
-CREATE FUNCTION uidgen_tools.describe_deleted("table" regclass, deleted text) RETURNS SETOF text
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-BEGIN
-	RETURN NEXT format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted);
-	IF EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables
-			OR EXISTS (SELECT FROM pg_publication_namespace AS n JOIN pg_class AS c ON c.relnamespace = n.pnnspid WHERE n.pnpubid = p.oid AND c.oid = "table")) THEN
-		RETURN NEXT format('a publication takes table %s along: a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted);
-	END IF;
-	IF EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table") THEN
-		RETURN NEXT format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted);
-	END IF;
-END
-$$;
-COMMENT ON FUNCTION uidgen_tools.describe_deleted(regclass, text) IS 'what there is to be said about the table of deleted keys that uid_track_changes() makes';
-
 -- Two keys are the same if the index says so.
 CREATE FUNCTION uidgen_tools.write_key("table" regclass, OUT names text, OUT types text, OUT width integer, OUT same_key text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -704,32 +688,18 @@ BEGIN
 	-- Of a table whose deleted keys had this name before theirs was another one.
 	RETURN QUERY SELECT 'mend', NULL, format('ALTER FUNCTION %s RENAME TO %s;', uidgen_tools.write_function(l.function), uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, l.name, '')))
 		FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name, f.name], s.function) AS l WHERE l.gives_way;
-	IF s.function IS NULL THEN
-		RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(anew, 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ');
-	ELSE
-		IF f.schema <> s.schema THEN
-			RETURN QUERY SELECT 'mend', format('function %s is not in the schema of table %s', f.written, deleted), format('ALTER FUNCTION %s SET SCHEMA %s;', f.written, uidgen_tools.write_schema(s.schema));
-		END IF;
-		IF f.name <> s.name THEN
-			RETURN QUERY SELECT 'mend', format('function %s has not the name of table %s', f.written, deleted),
-				format('ALTER FUNCTION %s.%s() RENAME TO %s;', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(f.name), uidgen_tools.write_name(s.name));
-		END IF;
-		IF f.writes_elsewhere OR f.runs_otherwise THEN
-			RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, format('function %s is not what it would be now', f.written), anew;
-		END IF;
-	END IF;
+	RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(anew, 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ') WHERE s.function IS NULL;
+	RETURN QUERY SELECT 'mend', format('function %s is not in the schema of table %s', f.written, deleted), format('ALTER FUNCTION %s SET SCHEMA %s;', f.written, uidgen_tools.write_schema(s.schema)) WHERE f.schema <> s.schema;
+	RETURN QUERY SELECT 'mend', format('function %s has not the name of table %s', f.written, deleted), format('ALTER FUNCTION %s.%s() RENAME TO %s;', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(f.name), uidgen_tools.write_name(s.name)) WHERE f.name <> s.name;
+	RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, format('function %s is not what it would be now', f.written), anew WHERE f.writes_elsewhere OR f.runs_otherwise;
 	-- Whoever may call it could write deleted keys by a table of his own.
 	SELECT string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', ') INTO others
 		FROM (SELECT x.grantee FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS x WHERE p.oid = s.function
 			UNION SELECT 0::oid WHERE s.function IS NULL
 			UNION SELECT x.grantee FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS x WHERE s.function IS NULL AND (d.defaclrole = s.owner OR NOT "execute") AND d.defaclobjtype = 'f') AS g (grantee)
 		WHERE g.grantee <> s.owner;
-	IF others IS NOT NULL THEN
-		RETURN QUERY SELECT 'mend', CASE WHEN s.function IS NOT NULL THEN format('function %s() is not for its owner alone', deleted) END, format('REVOKE ALL ON FUNCTION %s() FROM %s;', deleted, others);
-	END IF;
-	IF s.function IS NULL AND NOT "execute" THEN
-		RETURN QUERY SELECT 'anew', NULL, format('ALTER FUNCTION %s() OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
-	END IF;
+	RETURN QUERY SELECT 'mend', CASE WHEN s.function IS NOT NULL THEN format('function %s() is not for its owner alone', deleted) END, format('REVOKE ALL ON FUNCTION %s() FROM %s;', deleted, others) WHERE others IS NOT NULL;
+	RETURN QUERY SELECT 'anew', NULL, format('ALTER FUNCTION %s() OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner)) WHERE s.function IS NULL AND NOT "execute";
 	-- Or the function would stay when the extension goes, and each DELETE fail.  Whatever writes it anew takes that out.
 	IF s.function IS NULL OR f.writes_elsewhere OR f.runs_otherwise OR NOT f.depends THEN
 		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, format('ALTER FUNCTION %s() DEPENDS ON EXTENSION uidgen;', deleted) FROM pg_extension AS e WHERE e.extname = 'uidgen';
@@ -874,7 +844,11 @@ BEGIN
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
 	IF is_first THEN
-		remarks := remarks || ARRAY(SELECT u.line FROM uidgen_tools.describe_deleted("table", deleted) WITH ORDINALITY AS u (line, n) ORDER BY u.n);
+		remarks := remarks || ARRAY(SELECT u.line FROM (VALUES (1, true, format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted)),
+			(2, EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = v.schema)),
+				format('a publication takes table %s along: a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted)),
+			(3, EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted))) AS u (n, applies, line)
+			WHERE u.applies ORDER BY u.n);
 	END IF;
 	others := ARRAY(SELECT uidgen_tools.list_former_deleted("table", s.function));
 	steps := ARRAY(SELECT uidgen_tools.write_mark(o.relation) FROM unnest(others) AS o (relation)) || steps;
