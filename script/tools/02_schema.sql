@@ -1,20 +1,20 @@
 --
--- The schema of what the tools are made of, and the extension that they are for.
+-- Schema uidgen_tools, and the look at the extension uidgen that the tools work for.
 --
--- Functions for users go to the schema given at CREATE EXTENSION, all others to schema uidgen_tools.  What they
--- call is in there, in pg_catalog, or in schema uidgen: these belong to superusers, and nobody else creates in them.
--- In the schemas of choice, this extension's and that of uidgen, anybody may have anything, and a database's owner
--- can add functions to the extensions: so nothing there is called.
+-- Functions for users are in the schema given at CREATE EXTENSION, all others in schema uidgen_tools.  The tools call functions of schemas
+-- uidgen_tools, pg_catalog and uidgen alone: these belong to superusers, and nobody else creates in them.  The tools call nothing in the
+-- schemas that the user chose for this extension and for uidgen: anybody may have functions there, and a database's owner can add
+-- functions to the extensions.
 --
 
--- What is parsed while this script runs is bound to what this search path finds, for good.
+-- This search path decides for good which objects the SQL bodies below refer to: PostgreSQL parses them now.
 SET LOCAL search_path = pg_catalog, pg_temp;
 SET LOCAL client_min_messages = warning;
 
--- If a schema of that name exists already, this fails: it is somebody else's.
+-- CREATE SCHEMA fails if the schema exists, since the schema would be somebody else's.
 CREATE SCHEMA uidgen_tools;
 COMMENT ON SCHEMA uidgen_tools IS 'what the functions of the extension uidgen_tools are made of';
--- What new schemas are by default may have been changed.
+-- ALTER DEFAULT PRIVILEGES may have changed the rights on new schemas.
 REVOKE ALL ON SCHEMA uidgen_tools FROM PUBLIC;
 GRANT USAGE ON SCHEMA uidgen_tools TO PUBLIC;
 
@@ -39,7 +39,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_versions(boolean) IS 'an error unless the extensions uidgen and uidgen_tools are of one version, or this one is older where it may be';
 
--- An update may come before the next one.
+-- A script of a later version may run as an update.
 -- [always]
 DO $$
 BEGIN
@@ -47,8 +47,8 @@ BEGIN
 END
 $$;
 
--- Not by its extension alone, which the owner of a database can add functions to.  Until PostgreSQL 15 a script cannot
--- name the schema of another extension.
+-- Membership in the extension is not enough, since the owner of a database can add functions to an extension.  Before PostgreSQL 16 a script
+-- cannot name the schema of another extension.
 CREATE FUNCTION uidgen_tools.find_function(name text, symbol text) RETURNS regprocedure
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -71,21 +71,22 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_function(text, text) IS 'a function of the library''s without arguments, such as uid_next(), in whichever schema';
 
--- What a call of the tools names is looked up while it runs.  Whoever owns the database could drop the extensions meanwhile, and put
--- functions of his own in their place, which would run as whoever has called.  DROP EXTENSION waits for this lock.
+-- PostgreSQL looks up the functions that a tool calls while the tool runs.  Meanwhile, the owner of the database could drop the extensions, and
+-- put own functions in their place, which would run as the caller.  DROP EXTENSION waits for this lock.
 CREATE TABLE uidgen_tools.in_use ();
 COMMENT ON TABLE uidgen_tools.in_use IS 'locked while a function of the extension uidgen_tools runs, so that the extension stays';
 REVOKE ALL ON uidgen_tools.in_use FROM PUBLIC;
 GRANT SELECT ON uidgen_tools.in_use TO PUBLIC;
 
--- The functions for users call it by its OID.  All else is called by name after it.
+-- Functions for users call this function by its OID, and all other functions by name after it.
 CREATE FUNCTION uidgen_tools.hold_extensions() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	patience CONSTANT text := current_setting('lock_timeout');
 BEGIN
-	-- Any role can wait here for a lock that it will be refused.  Until this has its own, it calls PostgreSQL's functions alone: so what patience() and list_holders() say is said here, too.  For each of two tables it is half of that, since the first is held while the second is waited for.
+	-- Any role can wait here, also for a lock that it will not get.  Before its own lock, this function calls PostgreSQL's functions alone: so the
+	-- bodies of patience() and list_holders() are repeated here.
 	BEGIN
 		IF patience = '0' THEN
 			PERFORM set_config('lock_timeout', ceil(least(250, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 250)) || 'ms', true);
@@ -100,7 +101,7 @@ BEGIN
 				HINT = 'Call it again. To wait for longer, set lock_timeout.';
 	END;
 	IF (SELECT count(*) FROM pg_namespace AS n JOIN pg_roles AS r ON r.oid = n.nspowner WHERE n.nspname IN ('uidgen', 'uidgen_tools') AND r.rolsuper) <> 2
-		-- By an older snapshot, schemas that were dropped while this waited are there.  What is in their place is not.
+		-- An older snapshot would show schemas that were dropped during the wait, and not the schemas in their place.
 		OR (SELECT count(*) FROM pg_class AS c JOIN pg_roles AS r ON r.oid = c.relowner WHERE c.oid IN (to_regclass('uidgen.layout_used'), to_regclass('uidgen_tools.in_use')) AND r.rolsuper) <> 2 THEN
 		RAISE EXCEPTION 'the extensions were dropped meanwhile, or belong to a role that is no superuser' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = (SELECT format('Their schemas belong to %s.', string_agg(DISTINCT format('role "%s"', pg_get_userbyid(n.nspowner)), ' and ')) FROM pg_namespace AS n WHERE n.nspname IN ('uidgen', 'uidgen_tools')),

@@ -1,28 +1,27 @@
 --
--- Statements for others to run: how names and texts are written in them, and for whom they may be made.
+-- Statements for others to run: how they write names and texts, and for whom the tools make them.
 --
--- The functions of this extension print statements about tables whose names, and the names of all that belongs to
--- them, were given by somebody else.  A name is never more than a name: whatever characters
--- it has, a statement stays whole and on one line, means the same whatever search path and settings it is run
--- under, and says what is meant.  So each name goes through one of the writers here, also in messages, where tame()
--- is for texts that nobody runs.  Functions and types of PostgreSQL's own are named with their schema.
+-- The tools print statements about tables.  Somebody else chose the names of these tables, and of all that belongs to them.  A name is never more
+-- than a name: whatever characters it has, the statement stays whole and on one line, and has the same meaning under each search path and
+-- setting.  So each name goes through one of the writers here, also in messages; tame() is for texts that nobody runs.  PostgreSQL's own
+-- functions and types are qualified.
 --
--- To look at a table runs what its owner has put into it: the planner computes the functions of an index.
--- So nobody has it done but the owner: refuse_other_owners().  Who has logged in as another role, and has become the
--- owner by SET ROLE, is refused if he is a superuser, or has it done as PostgreSQL's maintenance is: uidgen.run_confined().
+-- A look at a table runs code that its owner has put there: the planner computes functions of an index.  So only the owner may call the
+-- tools: refuse_other_owners().  A superuser who has become the owner by SET ROLE is refused.  Any other role that has become the owner by SET ROLE runs
+-- this code as PostgreSQL's maintenance does: uidgen.run_confined().
 --
 
--- Some of these are bound to pg_catalog while this script runs, so they need no search path.  Those that look into the catalogs are in PL/pgSQL, which
+-- Functions in SQL are bound to pg_catalog while this script runs, so they need no search path.  Functions that read catalogs are in PL/pgSQL, which
 -- keeps plans: uid_check_tables() calls them for each table.
 
--- Those in which a byte of ASCII, such as the backslash, can be the second one of a character.
+-- Encodings in which a byte of ASCII, such as the backslash, can be the second byte of a character.
 CREATE FUNCTION uidgen_tools.client_hides_quotes() RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN pg_client_encoding() IN ('SJIS', 'SHIFT_JIS_2004', 'BIG5', 'GBK', 'UHC', 'JOHAB', 'GB18030');
 COMMENT ON FUNCTION uidgen_tools.client_hides_quotes() IS 'whether the encoding of the client is one in which a quote may be part of another character';
 
--- What cannot be written for this client: psql would not see where a name ends, or a name would come back as another one.  And a
--- name of a role may come from a database of another encoding, and be no text here.
+-- Refuses a name that this client's encoding cannot show: psql would not see the end of the name, or would send back another name.  Role names are shared
+-- by databases of different encodings, so a role's name may be no valid text here.
 CREATE FUNCTION uidgen_tools.check_text(text text) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -32,7 +31,7 @@ DECLARE
 	bytes CONSTANT bytea := convert_to(text, here);
 	spoilt boolean := false;
 BEGIN
-	-- Of a text in UTF-8, such clients are given the numbers of characters.
+	-- Such clients get escapes with the numbers of the characters, for a text in UTF-8.
 	IF here <> there AND here <> 'UTF8' AND text ~ E'[^\\u0001-\\u007f]' THEN
 		IF here = 'SQL_ASCII' OR there = 'SQL_ASCII' THEN
 			spoilt := uidgen_tools.client_hides_quotes();
@@ -50,14 +49,14 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_text(text) IS 'raises an error if a text cannot be written for this client; else true';
 
--- What is printed may be run by a client of another encoding than the one that it was printed for, as a file is. There the last byte of a
--- character may hide the quote that follows.  So statements are in ASCII alone, where the database says which characters its bytes are.
+-- A client with another encoding may run the printed statement, for instance from a file.  In some encodings the last byte of a character could hide
+-- the quote after it.  So statements are in ASCII alone, if the database's encoding says which characters its bytes are.
 CREATE FUNCTION uidgen_tools.escape_controls(text text, mark text, for_people boolean DEFAULT false) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
-	-- In UTF-8 also those that end a line elsewhere, change the direction of what is read, or are not seen.  Clients of
-	-- other encodings are given ASCII alone.
+	-- Characters of UTF-8 that end a line in other programs, change the direction of text, or are invisible are escaped, too.  Clients of other
+	-- encodings get ASCII alone.
 	control CONSTANT text := CASE WHEN getdatabaseencoding() <> 'UTF8'
 			THEN CASE WHEN getdatabaseencoding()::text ~ '^(LATIN|ISO_8859)' THEN E'[\\u0001-\\u001f\\u007f-\\u009f]' ELSE E'[\\u0001-\\u001f\\u007f]' END
 		WHEN NOT for_people OR pg_client_encoding() NOT IN ('UTF8', 'SQL_ASCII') THEN E'[^\\u0020-\\u007e]'
@@ -81,21 +80,21 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN uidgen_tools.escape_controls(text, E'\\', for_people => true);
 COMMENT ON FUNCTION uidgen_tools.tame(text) IS 'a name or text for a message: on one line, without control characters';
 
--- Always quoted: which words need it differs between versions.
+-- Names are always quoted, since the list of words that need quotes differs between versions.
 CREATE FUNCTION uidgen_tools.write_name(name text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN uidgen_tools.escape_controls(name, E'\\') = name THEN '"' || replace(name, '"', '""') || '"'
 	ELSE 'U&"' || uidgen_tools.escape_controls(replace(replace(name, E'\\', E'\\\\'), '"', '""'), E'\\') || '"' END;
 COMMENT ON FUNCTION uidgen_tools.write_name(text) IS 'a name as it is written in a statement';
 
--- Not U&'...', which is refused without standard_conforming_strings.
+-- E'...', because PostgreSQL refuses U&'...' without standard_conforming_strings.
 CREATE FUNCTION uidgen_tools.write_literal(value text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE WHEN uidgen_tools.escape_controls(value, E'\\') = value AND strpos(value, E'\\') = 0 THEN '''' || replace(value, '''', '''''') || ''''
 	ELSE 'E''' || uidgen_tools.escape_controls(replace(replace(value, E'\\', E'\\\\'), '''', ''''''), E'\\u') || '''' END;
 COMMENT ON FUNCTION uidgen_tools.write_literal(text) IS 'a text as it is written in a statement, with and without standard_conforming_strings';
 
--- The tables of a session's own temporary schema are found by that name only in this session, as they should be.
+-- pg_temp names the temporary schema of the session that runs the statement: only this session finds its temporary tables, as it should be.
 CREATE FUNCTION uidgen_tools.write_schema(schema oid) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -114,7 +113,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_relation(oid) IS 'a table or sequence as it is written in a statement';
 
--- As a text that is cast to regclass, which knows no escapes.
+-- A text that is cast to regclass, which knows no escapes.
 CREATE FUNCTION uidgen_tools.write_regclass(relation oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -141,7 +140,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen_tools.write_name(pg_get_userbyid(role)::text) END;
 COMMENT ON FUNCTION uidgen_tools.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
 
--- Default privileges may have given them.  Whoever may make a trigger there runs code as the owner; whoever may write there changes what the tools rely on.
+-- Default privileges may have granted rights.  A role with TRIGGER there would run code as the owner, and a role that may write there would change what the tools rely on.
 CREATE FUNCTION uidgen_tools.write_revoke(relation oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
@@ -149,8 +148,8 @@ RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIG
 	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0);
 COMMENT ON FUNCTION uidgen_tools.write_revoke(oid) IS 'the statement that leaves writing to a table to its owner; null where only the owner may write';
 
--- What the server has written under the search path "pg_catalog, pg_temp" keeps its meaning under that one alone.  With
--- standard_conforming_strings it writes backslashes in literals as they are.
+-- The server wrote this text under the search path "pg_catalog, pg_temp", and the text keeps its meaning only under it.  The server writes backslashes
+-- in literals as they are when standard_conforming_strings is on.
 CREATE FUNCTION uidgen_tools.write_expression(expression text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (SELECT string_agg(CASE left(t.m[1], 1)
@@ -170,7 +169,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.explain_renaming(oid) IS 'raises the error that a table had another name before it was locked';
 
--- As far as the caller may know: what others do is not shown to everybody, but who they are.
+-- PostgreSQL hides from other roles what a session does, but not its process id and role.
 CREATE FUNCTION uidgen_tools.list_holders(relation oid, mode text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -185,7 +184,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_holders(oid, text) IS 'who is in the way of a lock on a table, three at most';
 
--- Less than after what a session looks for deadlocks, so that the tool gives up, and not a statement of the application.
+-- Shorter than deadlock_timeout, so that the tool gives up before PostgreSQL cancels a statement of the application.
 CREATE FUNCTION uidgen_tools.patience() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ceil(least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)) || 'ms';
@@ -219,7 +218,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.wait_for_lock(text, oid, text, timestamptz) IS 'runs a statement that waits for a lock on a table; an error says who is in the way';
 
--- A table is locked by its name, and known by its OID.  Somebody may have exchanged the names before there was the lock.
+-- LOCK takes the table's name, while the caller means its OID.  Somebody may have exchanged names before the lock was there.
 CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text, since timestamptz DEFAULT clock_timestamp()) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -252,7 +251,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.lock_tables(text, oid[], text) IS 'locks tables with their partitions one after the other, and then runs a statement that locks them';
 
--- By the catalogs alone.  Two looks by index for each table, since there may be thousands of partitions.
+-- Reads catalogs alone, with two index scans for each table, since there may be thousands of partitions.
 CREATE FUNCTION uidgen_tools.list_families(tables oid[]) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -270,7 +269,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
 
--- By the catalogs alone: pg_partition_tree() would lock them.
+-- Reads catalogs alone: pg_partition_tree() would lock the partitions.
 CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -347,7 +346,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_hidden_rows(regclass, text) IS 'an error if the current role does not see all rows of a table';
 
--- A setting that is pending, or the like, is no reason.
+-- A setting that waits for a restart, for instance, is no reason to refuse.
 CREATE FUNCTION uidgen_tools.refuse_without_ids() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -363,7 +362,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_without_ids() IS 'an error, with what to do, where a new row could not get an id';
 
--- A plan has one line for each part: steps, and late ones that come after the transaction where they are printed; remarks; and the way back.
+-- A plan has a row for each part: steps; late steps, which a printed plan has after the transaction; remarks; and the way back.
 CREATE FUNCTION uidgen_tools.carry_out(parts text[], lines text[], execute boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -381,7 +380,7 @@ BEGIN
 		CASE
 			WHEN parts[n] IN ('step', 'late') AND runs THEN
 				PERFORM uidgen.run_confined(lines[n]);
-				-- What is returned is yet to be run, by \gexec or from a file.
+				-- The returned statements are run later, by \gexec or from a file.
 				RAISE INFO 'done: %', lines[n];
 			WHEN parts[n] = 'step' THEN
 				RETURN NEXT lines[n];

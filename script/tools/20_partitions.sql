@@ -1,7 +1,7 @@
 --
--- Partitions by the time in ids: those to come are made, those that are past are dropped.
+-- Partitions by the time in ids: uid_partitions() makes future ones, uid_drop_partitions() drops past ones.
 --
--- What is printed and run goes through 10_statements.sql.
+-- 10_statements.sql writes all statements that are printed or run.
 --
 
 CREATE FUNCTION uidgen_tools.find_partitioned("table" regclass, OUT schema oid, OUT name text, OUT shown text, OUT written text, OUT key name)
@@ -33,7 +33,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_partitioned(regclass) IS 'schema, name and key of a table of the current role that is partitioned by the range of ids; an error for others';
 
--- What a partition is for is written on it when it is made: an id does not tell its layout, and which layouts a database has may be forgotten.
+-- A partition's comment records its layout and bounds when the partition is made: an id does not tell its layout, and the database's list of layouts may get lost.
 CREATE FUNCTION uidgen_tools.write_partition_record(kind text, written text, layout text, low bigint, high bigint) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('COMMENT ON %s %s IS %s;', kind, written, uidgen_tools.write_literal(format('uidgen: ids of layout "%s" from %s to %s', layout, low, high)));
@@ -44,8 +44,8 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN regexp_match(comment, E'^uidgen: ids of layout "([ -~]+)" from (-?\\d+) to (-?\\d+)$');
 COMMENT ON FUNCTION uidgen_tools.read_partition_record(text) IS 'what the record of a partition says: layout and bounds';
 
--- Those that have a beginning and an end; what has no end of its own has the largest or smallest number.  A record counts while its bounds are the
--- partition's: who detaches a partition, and attaches it for other ids, has not spoken of those.
+-- Partitions with an open end get the largest or the smallest number as that end.  A record counts while it agrees with the partition's bounds: a
+-- partition that was detached, and attached for other ids, has no valid record.
 CREATE FUNCTION uidgen_tools.list_partitions("table" regclass, OUT relation oid, OUT low bigint, OUT high bigint, OUT detaching boolean, OUT layout text, OUT is_recorded boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -60,9 +60,9 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_partitions(regclass) IS 'the partitions of a table by range, the ids that they are for, in their order, the layout in the record of each, and whether its bounds are still these';
 
--- A hash takes the place of the end of a name that is too long, so that tables of different names have partitions
--- of different names.  A byte is left for the underscore that begins the name of a partition's array type: a longer
--- name would be cut at its end, where the names of partitions differ.
+-- A hash replaces the end of a name that is too long, so that tables of different names have partitions of different names.  One byte is left
+-- for the underscore that begins the name of a partition's array type.  PostgreSQL would cut the end of a longer name, where partitions' names
+-- differ.
 CREATE FUNCTION uidgen_tools.shorten_name(name text, tail integer) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -83,7 +83,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.shorten_name(text, integer) IS 'a name that leaves room for `tail` bytes behind it';
 
--- A name can be taken: of a partition by one that has the same time in another layout, or by whatever else.
+-- The name can be taken: by the partition of this time in another layout, or by any other object.
 CREATE FUNCTION uidgen_tools.find_free_name(schema oid, name text, ending text) RETURNS text
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -104,8 +104,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_free_name(oid, text, text) IS 'a name of a table with an ending, and a number behind that if it is taken';
 
--- In the order of time, the ids of each tick begin at the same distance from those before.  PostgreSQL's timestamps
--- end in the year 294276.
+-- The first id of each tick is a fixed distance above the first id of the tick before.  PostgreSQL's timestamps end in the year 294276.
 CREATE FUNCTION uidgen_tools.tell_time(id numeric, layout text) RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -127,7 +126,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.look_at_layout(text) IS 'the server''s layout, or a named one, in full, and which times it has ids for';
 
--- The partitions that a call wants: how each is named, and its ids.
+-- The partitions that a call asks for: the name and the ids of each.
 CREATE FUNCTION uidgen_tools.list_steps("from" timestamptz, "to" timestamptz, step interval, layout text, OUT name text, OUT low bigint, OUT high bigint) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -172,16 +171,15 @@ BEGIN
 				HINT = 'Take a longer step.';
 	END IF;
 
-	-- Steps have fixed places in the calendar, so that a later call goes on where this one
-	-- ended.  Clocks that are set back repeat an hour: so begin a day earlier, and leave
-	-- out what is not wanted.
+	-- Steps have fixed places in the calendar, so a later call continues at the end of an earlier call.  A clock that is set back for winter repeats an
+	-- hour: so the series begins a day earlier, and steps before the range are left out.
 	start := since::timestamp - interval '1 day';
 	IF months <> 0 THEN
 		start := date_trunc('month', start);
 		start := start - make_interval(months => (extract(year FROM start) * 12 + extract(month FROM start) - 1)::integer % months);
 		form := CASE months % 12 WHEN 0 THEN 'YYYY' ELSE 'YYYY_MM' END;
 	ELSE
-		-- from a Monday on
+		-- weeks begin on Monday
 		start := date_bin(step, start, timestamp '2000-01-03');
 		form := CASE 0
 			WHEN extract(epoch FROM step) % 86400 THEN 'YYYY_MM_DD'
@@ -195,7 +193,7 @@ BEGIN
 				FROM (SELECT g::timestamptz AS start, lead(g::timestamptz) OVER (ORDER BY g::timestamptz) AS next
 					FROM generate_series(start, until::timestamp + step, step) AS g) AS b
 				WHERE b.start < until AND b.next > since) AS s
-			-- A time that clocks leap over is the same as a later one, and the step between them is empty.
+			-- A local time that the clock skips in spring equals a later time, so the step between the two is empty.
 			WHERE s.low < s.high
 			ORDER BY s.start;
 END
@@ -211,13 +209,13 @@ DECLARE
 	other oid;
 	named text;
 BEGIN
-	-- Rows of a default partition stay where they are, and so keep others from having their ids.
+	-- Rows of a default partition stay there, and prevent a partition for their ids.
 	SELECT c.oid INTO other FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table" AND c.relkind <> 'f';
 	IF FOUND THEN
 		BEGIN
 			named := uidgen.run_confined(format('SELECT format(''%%s, from %%s to %%s'', count(*), min(d.%1$s), max(d.%1$s)) FROM %2$s AS d WHERE d.%1$s >= %3$s AND d.%1$s < %4$s HAVING count(*) > 0',
 				uidgen_tools.write_name(parent.key), uidgen_tools.write_relation(other), lowest, highest));
-			-- What is locked to be looked at is given back, as in adopt_column().
+			-- The error releases the locks that the look has taken, as in adopt_column().
 			RAISE EXCEPTION USING ERRCODE = 'UID00';
 		EXCEPTION WHEN SQLSTATE 'UID00' THEN
 		END;
@@ -231,9 +229,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) IS 'an error if the default partition has ids that partitions to come are for';
 
--- PARTITION OF would lock the whole against its readers.  ATTACH needs no lock that they or writers wait for, but of a default partition and of
--- tables with a foreign key from or to the whole.  What PARTITION OF gives a partition, it has: EXCLUDING what that does not copy; an identity column comes
--- with ATTACH from PostgreSQL 17 on.
+-- CREATE TABLE ... PARTITION OF would lock the parent against its readers.  ATTACH takes no lock that readers or writers wait for, except on a default
+-- partition and on tables with a foreign key from or to the parent.  The partition gets all properties that PARTITION OF gives: the list after EXCLUDING
+-- has what PARTITION OF does not copy.  An identity column comes with ATTACH from PostgreSQL 17 on.
 CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s); %7$s',
@@ -267,7 +265,7 @@ BEGIN
 	IF num_nulls("table", "from", "to", step, "execute") > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_partitions() may be null'
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'Partitions have two ends: give the time of each. To use the server''s layout, leave that argument out.';
-	-- By an older snapshot, who owns the tables, and what their names are, would be what it was.
+	-- An older snapshot would show former owners and names of the tables.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_partitions() makes partitions in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
@@ -279,7 +277,7 @@ BEGIN
 	SELECT array_agg(s.name ORDER BY s.place), array_agg(s.low ORDER BY s.place), array_agg(s.high ORDER BY s.place) INTO names, begins, ends
 		FROM uidgen_tools.list_steps("from", "to", step, layout) WITH ORDINALITY AS s (name, low, high, place);
 
-	-- Who comes second finds the partitions of who came first.  Where none is missing, nobody is waited for.
+	-- The second of two concurrent calls finds the partitions of the first.  A call that has no partition to make waits for nobody.
 	IF "execute" THEN
 		IF NOT EXISTS (SELECT u.low, u.high FROM unnest(begins, ends) AS u (low, high) EXCEPT SELECT p.low, p.high FROM uidgen_tools.list_partitions("table") AS p) THEN
 			RETURN;
@@ -290,11 +288,11 @@ BEGIN
 	END IF;
 
 	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
-	-- Of a table that is itself a partition, the whole is tracked.
+	-- Changes are tracked at the root of a table that is itself a partition.
 	tracked := (SELECT d.function FROM pg_partition_ancestors("table") WITH ORDINALITY AS a (relid, n) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.function IS NOT NULL ORDER BY a.n DESC LIMIT 1);
 	FOR n IN 1 .. coalesce(cardinality(names), 0)
 	LOOP
-		-- Both are in order, so each is looked at once.
+		-- Both lists are sorted, so each entry is read once.
 		WHILE highs[at] <= begins[n] LOOP
 			at := at + 1;
 		END LOOP;
@@ -310,7 +308,7 @@ BEGIN
 
 		partition := uidgen_tools.write_schema(parent.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(parent.schema, parent.name, '_' || names[n]));
 		statements := statements || (uidgen_tools.write_partition("table", partition, begins[n], ends[n], layout)
-			-- Triggers for statements are not inherited.
+			-- Partitions do not inherit triggers for statements.
 			|| CASE WHEN tracked IS NULL THEN '' ELSE ' ' || array_to_string(uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked)), ' ') END);
 		lowest := coalesce(lowest, begins[n]);
 		highest := ends[n];
@@ -362,9 +360,8 @@ AS $$
 DECLARE
 	reference record;
 BEGIN
-	-- What refers to the table refers to each of its partitions.  They are dropped, and never detached, since that reads the table
-	-- that refers, which can be another owner's.
-	-- pg_partition_tree() would lock them.
+	-- A foreign key to the table also refers to each partition.  This tool drops partitions and never detaches them, since DETACH reads the
+	-- referring table, which can belong to another owner.  The query avoids pg_partition_tree(), which would lock the partitions.
 	WITH RECURSIVE tree (relid) AS (SELECT "table"::oid UNION SELECT i.inhrelid FROM tree AS t JOIN pg_inherits AS i ON i.inhparent = t.relid)
 	SELECT f.conname AS name, uidgen_tools.write_relation(f.conrelid) AS "from", c.relname AS "to" INTO reference
 		FROM pg_constraint AS f JOIN pg_class AS c ON c.oid = f.confrelid JOIN tree AS t ON t.relid = f.confrelid
@@ -381,7 +378,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
 
--- Those that ids were noted of, the server's, and those in the records of all partitions: so one that was forgotten with the extension is noticed.
+-- The layouts in uidgen.layout_used, of the server, and in the records of all partitions: so a layout that was lost with the extension is noticed.
 CREATE FUNCTION uidgen_tools.list_layouts(shown text, named text) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -391,11 +388,11 @@ DECLARE
 	layouts text[];
 	recorded text;
 BEGIN
-	-- Ids that were brought from elsewhere have no row, and may be of the server's layout.
+	-- Imported ids have no row in layout_used, and may be of the server's layout.
 	IF present_layout IS NOT NULL THEN
 		SELECT n.layout INTO STRICT present_layout FROM uidgen.layout_numbers(present_layout) AS n;
 	END IF;
-	-- The owner of the database may have written anything into it.
+	-- The owner of the database may have written any text into this table.
 	SELECT u.layout INTO recorded FROM uidgen.layout_used AS u WHERE u.layout !~ '^[ -~]+$' LIMIT 1;
 	IF FOUND THEN
 		RAISE EXCEPTION 'a row of uidgen.layout_used has no layout'
@@ -412,7 +409,7 @@ BEGIN
 		SELECT DISTINCT r[1] FROM pg_description AS d CROSS JOIN LATERAL uidgen_tools.read_partition_record(d.description) AS r
 			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND r[1] <> ALL (layouts)
 	LOOP
-		-- Who owns a table may have written anything on it.
+		-- The owner of a table may have written any comment on it.
 		BEGIN
 			IF (SELECT n.layout FROM uidgen.layout_numbers(recorded) AS n) = recorded AND uidgen.first_since(now(), recorded) IS NOT NULL THEN
 				layouts := layouts || recorded;
@@ -425,7 +422,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text) IS 'the layouts that ids of this database can have; an error if that is not certain';
 
--- What would keep DROP TABLE from a partition, or from those below it.
+-- The objects that would prevent DROP TABLE of a partition, or of its partitions.
 CREATE FUNCTION uidgen_tools.list_dependents(relation oid) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -435,15 +432,15 @@ BEGIN
 			FROM m CROSS JOIN LATERAL (SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_class'::regclass AND n.refobjid = m.relid
 				UNION ALL SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_type'::regclass AND n.refobjid IN (m.reltype, m.typarray)) AS d
 			WHERE d.deptype = 'n'
-				-- What is the tables' own goes with them.
+				-- Objects that belong to the tables are dropped with them.
 				AND NOT EXISTS (SELECT FROM pg_depend AS o JOIN m AS w ON w.relid = o.refobjid WHERE o.classid = d.classid AND o.objid = d.objid AND o.refclassid = 'pg_class'::regclass AND o.deptype <> 'n'));
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_dependents(oid) IS 'what depends on a partition, and would not be dropped with it; null if nothing';
 
--- An id tells nobody which layout it has.  So a partition is past only if it is past in each layout that the
--- ids of this database have: by its record, it ends before the time; and what any other layout has issued since
--- that time, or would issue in the coming year, lies outside of it.
+-- An id does not tell its layout.  So a partition is past only if it is past in each layout that ids of this database have.  By its record, the
+-- partition ends before the given time.  Ids that any other layout has issued since that time, or would issue in the coming year, lie outside
+-- the partition.
 CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, named text, layouts text[],
 	OUT relation oid, OUT shown text, OUT layout text, OUT since timestamptz, OUT until timestamptz, OUT is_past boolean) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -454,10 +451,10 @@ DECLARE
 	dependents text;
 BEGIN
 	FOR p IN
-		-- Where the time is not the first field, ids of any time are anywhere.
+		-- In a layout whose first field is not the time, ids of any time can be anywhere.
 		WITH l AS MATERIALIZED (SELECT u.layout, u.place, CASE WHEN o.is_ordered THEN uidgen.first_since(before, u.layout) ELSE -9223372036854775808 END AS bound,
 				CASE WHEN o.is_ordered THEN uidgen.first_since(now() + interval '1 year', u.layout) ELSE 9223372036854775807 END AS coming,
-				-- The numbers of a sequence, which a table may have had before, are ids of the first moments of a layout.
+				-- The table may hold numbers of a former sequence, which are ids of the first moments of a layout.
 				CASE WHEN o.is_ordered THEN uidgen.first_since((uidgen_tools.look_at_layout(u.layout)).epoch + interval '1 day', u.layout) END AS second_day
 			FROM unnest(layouts) WITH ORDINALITY AS u (layout, place) CROSS JOIN LATERAL (SELECT starts_with(u.layout, 'time:')) AS o (is_ordered))
 		SELECT r.relation, r.low, r.high, uidgen_tools.tame(c.relname) AS shown, own.layout, r.layout AS written, r.high <= own.bound AND own.layout = coalesce(named, own.layout) AS is_over,
@@ -479,7 +476,7 @@ BEGIN
 				DETAIL = CASE WHEN dependents IS NOT NULL THEN format('On it depend: %s.', dependents)
 						WHEN p.written IS NULL THEN 'It has no record of the layout that its ids have.'
 						WHEN layout IS NULL THEN 'Its record is of other bounds, or of no layout.'
-						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as those of a sequence.'
+						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as values of a sequence.'
 						ELSE format('By layout "%s", of which this database has ids or a partition, it is for ids since %s.', p.other, before) END,
 				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_partition_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
 						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) WHEN dependents IS NOT NULL THEN 'If nobody needs these, drop them first.' ELSE 'If nobody needs it, drop it by its name.' END;
@@ -489,8 +486,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[]) IS 'the partitions that have a record, with their times by it, and whether they are past in each of these layouts';
 
--- By a clock that is a year ahead, all is past.  So no clock is asked alone: what stays has to hold rows, and to be together, back from the newest row, as
--- long as what is asked for.
+-- Every partition is past by a clock that is a year ahead.  So the clock alone does not decide: the partitions that stay have to hold rows, and their
+-- ranges, back from the newest row, have to be together at least as long as the time that the caller wants to keep.
 CREATE FUNCTION uidgen_tools.choose_past("table" regclass, before timestamptz, named text, layouts text[], force boolean) RETURNS oid[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -515,17 +512,17 @@ BEGIN
 			CONTINUE;
 		END IF;
 		kept := CASE WHEN p.is_past THEN p.shown || kept ELSE kept END;
-		-- Times that two partitions have count once, as after a new layout.
+		-- Times that two partitions cover, as after a new layout, count once.
 		CONTINUE WHEN p.relkind = 'f' OR p.since >= reached;
 		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[p.relation], 'ACCESS SHARE');
 		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', key, uidgen_tools.write_relation(p.relation)))::bigint;
 		IF p.until > now() THEN
-			-- It may hold rows of this night alone, in which the clock is wrong: so it counts from a row on.
+			-- The partition may hold only rows of a night in which the clock was wrong: so its range counts from a row on, not from its begin.
 			held := held + (reached - least(reached, coalesce(uidgen_tools.tell_time(row_id, p.layout), reached)));
 		ELSIF row_id IS NULL THEN
 			CONTINUE;
 		ELSE
-			-- Where none that counts adjoins it, it counts up to its last row.
+			-- The range ends with the last row if no counted partition follows it.
 			held := held + (CASE WHEN p.until >= reached THEN reached ELSE uidgen_tools.tell_time(uidgen.run_confined(format('SELECT max(d.%s) FROM %s AS d', key, uidgen_tools.write_relation(p.relation)))::bigint, p.layout) END - p.since);
 		END IF;
 		reached := p.since;
@@ -535,7 +532,7 @@ BEGIN
 			USING DETAIL = format('They end before %s. But by their records, those that are newer and hold rows are together shorter than the time since then: the clock of this server may be ahead.', before),
 				HINT = 'If the clock is right, and the table had no rows for some time: call it with force => true.';
 	END IF;
-	-- An error gives back the locks of what was looked at: who reads on could not wait for the whole without a deadlock.
+	-- An error releases the locks on the partitions that were read: a caller who kept them could not wait for the parent's lock without a deadlock.
 	RAISE EXCEPTION '%', going USING ERRCODE = 'UID00';
 EXCEPTION WHEN SQLSTATE 'UID00' THEN
 	RETURN SQLERRM::oid[];
@@ -543,16 +540,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.choose_past(regclass, timestamptz, text, text[], boolean) IS 'the partitions that are past and may go, oldest first';
 
--- Reads catalogs alone, so that who watches over tables of others may call it: it takes no lock that anybody waits for, and runs nothing of the owner's.
+-- Reads catalogs alone, so that monitoring may call it for tables of others: it takes no lock that anybody waits for, and runs no code of the owner's.
 CREATE FUNCTION uidgen_tools.check_partitions("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	-- Partitions can have partitions.
+	-- A partition can have partitions.
 	WITH t AS MATERIALIZED (SELECT m.relid AS oid, p.partdefid FROM uidgen_tools.list_members("table") AS m JOIN pg_partitioned_table AS p ON p.partrelid = m.relid AND p.partstrat = 'r' AND p.partnatts = 1
 				JOIN pg_attribute AS a ON a.attrelid = m.relid AND a.attnum = p.partattrs[0] AND a.atttypid = 'bigint'::regtype),
 		p AS MATERIALIZED (SELECT p.*, t.oid AS whole, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
 			FROM t CROSS JOIN LATERAL uidgen_tools.list_partitions(t.oid) AS p JOIN pg_class AS c ON c.oid = p.relation),
-		-- Of a table with partitions of one layout, another one is taken to be of it.
+		-- A partition without a record counts as of the layout that all recorded partitions share.
 		l AS MATERIALIZED (SELECT p.whole, CASE WHEN min(p.layout) = max(p.layout) THEN min(p.layout) END AS layout FROM p GROUP BY p.whole HAVING count(p.layout) > 0)
 	SELECT 'tell', CASE WHEN p.layout IS NULL THEN format('partition %s has no record of the layout that its ids have: uid_drop_partitions() keeps it', p.written)
 				ELSE format('partition %s has a record of other bounds: uid_drop_partitions() keeps it', p.written) END,
@@ -586,7 +583,7 @@ BEGIN
 	IF num_nulls("table", before, "execute", force) > 0 OR (is_named AND layout IS NULL) THEN
 		RAISE EXCEPTION 'no argument of uid_drop_partitions() may be null'
 			USING ERRCODE = 'null_value_not_allowed', HINT = 'For partitions of all layouts, leave that argument out.';
-	-- By an older snapshot, a table that was detached meanwhile would still be a partition.
+	-- An older snapshot would show a table that was detached meanwhile as a partition.
 	ELSIF "execute" AND current_setting('transaction_isolation') <> 'read committed' THEN
 		RAISE EXCEPTION 'uid_drop_partitions() drops partitions in isolation level read committed only' USING ERRCODE = 'invalid_transaction_state',
 				DETAIL = format('This transaction has %s, and would not see that a partition was detached before it has its lock.', current_setting('transaction_isolation')),
@@ -605,13 +602,13 @@ BEGIN
 	PERFORM uidgen_tools.refuse_references("table"), uidgen_tools.be_patient();
 	going := uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force);
 
-	-- What there is to do was found without a lock.  The whole comes first, as for its readers: in another order they and this would wait for each other.
-	-- Who comes second finds what who came first has left.
+	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
+	-- concurrent calls finds the partitions that the first has left.
 	IF "execute" AND going <> '{}' THEN
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_references("table");
 	END IF;
-	-- Of a table that is itself a partition, the whole is tracked.
+	-- Changes are tracked at the root of a table that is itself a partition.
 	deleted := ARRAY(SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL);
 	IF "execute" AND going <> '{}' THEN
 		-- The parent's lock does not prevent a rename of a partition.  DROP locks a default partition, too.
@@ -640,7 +637,7 @@ BEGIN
 		IF "execute" THEN
 			PERFORM uidgen.run_confined(statement);
 		END IF;
-		-- No trigger sees what is dropped, so readers have to be told in the same transaction, also of a table that the partition came from.
+		-- No trigger fires for rows of a dropped partition: so the same transaction writes a mark for readers.
 		told := ARRAY(SELECT u.relid FROM unnest(CASE WHEN "execute" THEN told ELSE '{}' END || partition.deleted) AS u (relid) GROUP BY 1 ORDER BY 1);
 		mark := (SELECT string_agg(uidgen_tools.write_mark(u.relid), ' ' ORDER BY u.relid) FROM unnest(told) AS u (relid));
 		IF mark IS NULL OR "execute" THEN

@@ -1,17 +1,16 @@
 --
--- Tables that exist already: new rows get ids of uidgen.
+-- Existing tables: new rows get ids of uidgen.
 --
--- uid_adopt() looks at a column and says which statements it takes, or runs them.  What it looks at is asked in
--- a function each: look_at_column() what the column is, list_referring_columns() what holds its values
--- besides, refuse_adoption() whether something is in the way, by one check a rule, and plan_adoption() what
--- has to be done, and how to undo it.  adopt_column() puts these in order.  All of it runs with the rights of the
--- caller, who has to own what it looks at: refuse_others().
+-- uid_adopt() returns the statements that adopt a column, or runs them.  Each question has a function: look_at_column() describes the column,
+-- list_referring_columns() lists other columns with its values, refuse_adoption() has a check for each reason to refuse, and plan_adoption()
+-- writes the statements and the way back.  adopt_column() calls these in order.  All of it runs with the rights of the caller, who has to own the
+-- tables: refuse_others().
 --
--- What it returns are statements to be run, and nothing else: each is whole, and on one line.  What there is to be said,
--- what it has done, and the way back are messages.  All names in both go through 10_statements.sql.
+-- uid_adopt() returns statements alone: each is whole, and on one line.  Remarks, what a call has done, and the way back are messages.
+-- 10_statements.sql writes all names in both.
 --
 
--- A line in the comment of a column or table says what it is to the tools, and survives what triggers and defaults do not.
+-- A line in the comment of a column or table tells the tools its purpose, and survives the loss of triggers and defaults.
 CREATE FUNCTION uidgen_tools.write_comment(object text, comment text, beginning text, line text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -21,7 +20,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_comment(text, text, text, text) IS 'the statement that puts a line into a comment in the place of those with the same beginning, or takes them out; null if it is so already';
 
--- The sequence is the one that the column has its values from.
+-- The sequence that the column's default or identity draws from.
 CREATE FUNCTION uidgen_tools.look_at_column("table" regclass, id_column name, uid_next regprocedure,
 	OUT kind "char", OUT shown text, OUT written text, OUT owner oid, OUT number smallint, OUT type regtype, OUT identity "char",
 	OUT generated "char", OUT value text, OUT sequence oid, OUT adopted boolean)
@@ -53,8 +52,8 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_uncomment(regclass, name, text) IS 'the statement that takes lines with a beginning out of what the comment of a column is when it runs';
 
--- The column itself, those that foreign keys lead from to it, over any number of tables, and those with deleted keys.  Of partitions, the
--- table that they are of.
+-- The column itself, columns that refer to it by foreign keys over any number of tables, and columns of deleted keys.  The root stands for its
+-- partitions.
 CREATE FUNCTION uidgen_tools.list_referring_columns("table" regclass, id_column name,
 	OUT relation regclass, OUT name name, OUT number smallint, OUT type regtype, OUT owner oid, OUT distance integer) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -86,8 +85,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_referring_columns(regclass, name) IS 'a column, and all columns that hold its values because of foreign keys, or of deleted rows';
 
--- Where a column of its type changes, each table that refers to one of those, or is referred to, is read, too, when the
--- foreign keys are put up again.
+-- The type change of a column also reads each table that refers to it, or that it refers to, when PostgreSQL restores the foreign
+-- keys.
 CREATE FUNCTION uidgen_tools.refuse_others("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -105,8 +104,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_others(regclass, name) IS 'an error unless the current role owns all tables that uid_adopt() reads, changes or has read for a column';
 
--- What runs before each new row, and may replace its id.  Of what PL/pgSQL does the text tells; of others it
--- is not known.
+-- Triggers that run before each INSERT, and may replace the id.  The text of a PL/pgSQL function shows whether it does; other languages'
+-- functions are unknown.
 CREATE FUNCTION uidgen_tools.list_insert_triggers("table" regclass, id_column name, OUT trigger oid, OUT sets_it boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -135,7 +134,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_locked(regclass, name) IS 'the tables that uid_adopt() locks against everybody for a column';
 
--- What is given ids, and may hold them in 32 bits, by what the catalogs and texts tell.
+-- Triggers' functions, and what else receives the ids and may keep them in 32 bits, as far as catalogs and texts tell.
 CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -147,7 +146,7 @@ AS $$
 						AND g.tgname NOT IN ('~uid_delete', '~uid_key', '~uid_truncate')),	-- whose table is changed, too
 		functions AS (
 			SELECT p.oid, count(*) OVER () AS number
-				-- Anybody can make functions; to read texts of any length would take any time.
+				-- Texts above 100,000 bytes are not read, since anybody can make a function with a text of any length.
 				FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
 					CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
 				WHERE p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
@@ -168,7 +167,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_users_of_ids(regclass, name) IS 'triggers and functions that may hold the ids of a column in fewer bits than new ones take, one sentence each';
 
--- The name of a sequence can also be a text that is looked up when it is used.
+-- A default can also contain the name of a sequence as a text, which is looked up when the default is computed.
 CREATE FUNCTION uidgen_tools.write_default(value text, sequence oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -180,7 +179,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_default(text, oid) IS 'how a default is set again that the server writes so, under the search path "pg_catalog, pg_temp"';
 
--- What stands in the way of uid_adopt(): refuse_adoption() asks these in their order.
+-- The reasons to refuse uid_adopt(): refuse_adoption() checks them in their order.
 CREATE FUNCTION uidgen_tools.refuse_column("table" regclass, id_column name, uid_next regprocedure) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -194,13 +193,13 @@ BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 
-	-- What it is.
+	-- The relation.
 	IF t.number IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no column "%"', t.shown, shown
 			USING ERRCODE = 'undefined_column', HINT = format('It has: %s.', (SELECT string_agg(uidgen_tools.write_name(a.attname), ', ' ORDER BY a.attnum)
 					FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped));
 	END IF;
-	-- From here on it may be looked at.
+	-- The checks from here on read the table.
 	PERFORM uidgen_tools.refuse_others("table", id_column);
 	SELECT uidgen_tools.write_relation(pg_partition_root("table")) INTO named FROM pg_class AS c WHERE c.oid = "table" AND c.relispartition;
 	IF named IS NOT NULL THEN
@@ -213,7 +212,7 @@ BEGIN
 				HINT = format('Set it by hand, for each table that is meant: ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s.', t.written, uidgen_tools.write_name(id_column), uidgen_tools.write_function(uid_next));
 	END IF;
 
-	-- Its type.
+	-- The type of the column.
 	IF t.generated <> '' THEN
 		RAISE EXCEPTION 'column "%" of table "%" is generated', shown, t.shown
 			USING ERRCODE = 'wrong_object_type', DETAIL = format('It is computed by %s.', uidgen_tools.tame(t.value)),
@@ -264,7 +263,7 @@ BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
 
-	-- Who gives it its values.
+	-- The source of the column's values.
 	SELECT format('"%s", which refers to table %s', uidgen_tools.tame(f.conname), uidgen_tools.write_relation(f.confrelid)) INTO named
 		FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' AND t.number = ANY (f.conkey) ORDER BY f.conname LIMIT 1;
 	IF named IS NOT NULL THEN
@@ -285,7 +284,7 @@ BEGIN
 				HINT = 'Drop or disable it, or take the assignment out of its function, and call uid_adopt() again.';
 	END IF;
 
-	-- Who may insert must be able to draw, since a default is computed with the rights of who inserts.
+	-- Roles that may insert have to be able to draw ids, since PostgreSQL computes a default with the rights of the role that inserts.
 	named := uidgen_tools.name_without_ids("table", uid_next);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'not all who may insert into table "%" may draw ids', t.shown
@@ -293,7 +292,7 @@ BEGIN
 				HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', uidgen_tools.write_function(uid_next), named);
 	END IF;
 
-	-- An identity takes its sequence along.
+	-- DROP IDENTITY drops the sequence, too.
 	IF t.identity <> '' THEN
 		SELECT string_agg(uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid)), ', ') INTO named
 			FROM pg_depend AS d WHERE d.refclassid = 'pg_class'::regclass AND d.refobjid = t.sequence AND d.deptype = 'n';
@@ -307,7 +306,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_source(regclass, name, regprocedure) IS 'an error if something else than a sequence gives a column its values, or who inserts may not draw ids, with what to do';
 
--- What keeps integer columns from becoming bigint.
+-- The reasons why integer columns cannot become bigint.
 CREATE FUNCTION uidgen_tools.refuse_narrow_columns("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -367,8 +366,8 @@ DECLARE
 	parted text;
 BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
-	-- A partition that has new ids.  Where the key is one column, it is known which one it is; with other keys only a
-	-- default partition is certain to take them.
+	-- A partition for new ids.  With a key of one column, the partition is known; with other keys, only a default partition is certain to
+	-- take new ids.
 	SELECT uidgen_tools.write_relation(s.relid), pg_get_partkeydef(s.relid) INTO named, parted FROM (
 		WITH RECURSIVE reached (relid) AS (
 			SELECT "table"::oid
@@ -393,7 +392,7 @@ BEGIN
 				HINT = 'Make partitions for them first, from today on; uid_partitions() does.';
 	END IF;
 
-	-- Ids that lie where new ones will.  Rows of a column that is adopted are such.
+	-- Present ids in the range of new ids, such as rows of a column that was adopted before.
 	PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_adopt()');
 	IF NOT coalesce(t.adopted, false) THEN
 		named := uidgen.run_confined(format('SELECT format(''%%s, the largest is %%s'', count(*), max(i.%1$s)) FROM %2$s AS i WHERE i.%1$s >= %3$s HAVING count(*) > 0',
@@ -408,7 +407,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_rows(regclass, name, regprocedure, bigint) IS 'an error if a table has no partition for new ids, or has ids that lie where new ones will, with what to do';
 
--- Where only reading about it does no harm.
+-- These reasons refuse to run the statements, and not to print them.
 CREATE FUNCTION uidgen_tools.refuse_running("table" regclass, id_column name, uid_next regprocedure) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -458,7 +457,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	PERFORM uidgen_tools.refuse_other_kinds("table", 'Adopt'), uidgen_tools.refuse_others("table", id_column);
-	-- To look at a column waits for locks on its table.
+	-- Reading the column waits for locks on its table.
 	PERFORM uidgen_tools.lock_tables(NULL, ARRAY["table"::oid], 'ACCESS SHARE');
 	PERFORM uidgen_tools.refuse_column("table", id_column, uid_next);
 	PERFORM uidgen_tools.refuse_source("table", id_column, uid_next);
@@ -471,13 +470,13 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_adoption(regclass, name, boolean, regprocedure, bigint) IS 'an error if uid_adopt() cannot be had for a column, or cannot be run, with what to do';
 
--- By which sequence of another name an identity column's keeps its numbers on the way; the same on each server.
+-- The name of the identity column's former sequence during the exchange; the same name on each server.
 CREATE FUNCTION uidgen_tools.name_former(sequence name) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN 'uidgen_' || left(encode(sha256(convert_to(sequence::text, getdatabaseencoding())), 'hex'), 16);
 COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence while another one takes its own';
 
--- An identity cannot go without its sequence, so another one takes over name, position and privileges; and on the way back again.
+-- DROP IDENTITY drops the sequence: so a new sequence takes over its name, position and privileges, as does the identity's sequence on the way back.
 CREATE FUNCTION uidgen_tools.exchange_sequence("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT steps text[], OUT undo text[])
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -485,7 +484,7 @@ AS $$
 				format('CREATE %sSEQUENCE %s AS %s %s;', CASE c.relpersistence WHEN 't' THEN 'TEMPORARY ' WHEN 'u' THEN 'UNLOGGED ' ELSE '' END, q.name, s.seqtypid::regtype, q.options),
 				q.goes_on,
 				format('%s DROP IDENTITY;', q.alter_column)]
-			-- Whoever runs what is printed may be somebody else than the owner.
+			-- The role that runs the printed statement need not be the owner.
 			|| CASE WHEN "execute" THEN '{}'::text[] ELSE ARRAY[format('ALTER SEQUENCE %s OWNER TO %s;', q.name, uidgen_tools.write_role(c.relowner))] END
 			|| format('ALTER SEQUENCE %s OWNED BY %s.%s;', q.name, t.written, uidgen_tools.write_name(id_column)) || g.grants,
 			ARRAY[format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', t.written),
@@ -502,7 +501,7 @@ AS $$
 				format('ALTER SEQUENCE %s RENAME TO %s;', uidgen_tools.write_relation(c.oid), o.name) AS leaves,
 				format('SELECT pg_catalog.setval(%s, last_value, is_called) FROM %s;', uidgen_tools.write_regclass(c.oid), o.written) AS goes_on,
 				format('INCREMENT BY %s MINVALUE %s MAXVALUE %s START WITH %s CACHE %s%s', s.seqincrement, s.seqmin, s.seqmax, s.seqstart, s.seqcache, CASE WHEN s.seqcycle THEN ' CYCLE' ELSE '' END) AS options) AS q
-			-- A new sequence has what its maker grants on all new ones, too: the owner, or whoever runs what is printed.
+			-- Default privileges of the role that runs the statements apply to the new sequence, too.
 			CROSS JOIN LATERAL (SELECT ARRAY(SELECT format('REVOKE ALL ON SEQUENCE %s FROM %s;', q.name, string_agg(DISTINCT uidgen_tools.write_role(e.grantee), ', '))
 						FROM pg_default_acl AS d, aclexplode(d.defaclacl) AS e
 						WHERE (d.defaclrole = c.relowner OR NOT "execute") AND d.defaclobjtype = 'S' AND e.grantee <> c.relowner
@@ -558,16 +557,16 @@ BEGIN
 	IF NOT coalesce(t.adopted, false) THEN
 		steps := steps || format('%s SET DEFAULT %s;', alter_column, uidgen_tools.write_function(uid_next));
 		IF t.identity = '' THEN
-			-- What a table is given, its partitions are given.
+			-- A table's new default and type pass to its partitions.
 			others := ARRAY(SELECT format('ALTER TABLE ONLY %s ALTER COLUMN %s %s;', uidgen_tools.write_relation(k.relid), uidgen_tools.write_name(id_column), uidgen_tools.write_default(d.value, d.sequence))
 					FROM uidgen_tools.list_members("table") AS k
 						CROSS JOIN LATERAL uidgen_tools.look_at_column(k.relid, id_column, uid_next) AS d
 					WHERE d.value IS DISTINCT FROM t.value ORDER BY k.level, k.relid::regclass::text);
-			-- A default that is no sequence is written as it has to be read.
+			-- Any other default is written so that it can be read under the search path of the statement.
 			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
-		-- DROP EXTENSION takes the default along; by this line the check knows that there was one.
+		-- DROP EXTENSION drops the default, too; this line tells uid_check_table() that there was a default.
 		SELECT array_remove(steps || uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()'), NULL), undo || uidgen_tools.write_uncomment("table", id_column, 'uidgen: the default is ') INTO steps, undo;
 	END IF;
 	IF t.sequence IS NOT NULL THEN
@@ -591,7 +590,7 @@ BEGIN
 		|| ARRAY(SELECT u.line FROM uidgen_tools.list_users_of_ids("table", id_column) WITH ORDINALITY AS u (line, n) ORDER BY u.n)
 		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end'::text;
 
-	-- All locks at once, before there is work that would be lost without the last of them.
+	-- All locks come first, so that a missing lock loses no work.
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(uidgen_tools.write_relation(l.relid), ', ' ORDER BY l.n) FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relid, n))) WHERE cardinality(steps) > 0;
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	IF cardinality(steps) > 0 THEN
@@ -662,10 +661,10 @@ BEGIN
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
 	lowest := uidgen.first_since(now());
-	-- Who waits for less time than the server does before it looks for a deadlock is the one who gives way.
+	-- A tool that waits for less than deadlock_timeout gives way before PostgreSQL looks for a deadlock.
 	PERFORM uidgen_tools.be_patient();
-	-- What has changed before the tables are locked is looked at once more.  With other tables, or other names, it has to be
-	-- locked again: by the former name, it may be another table.
+	-- Names and tables may have changed before the locks were there, so the plan is made again.  With other tables or names, the tables are locked
+	-- again: a former name may be of another table now.
 	FOR tries IN 0 .. 4 LOOP
 		BEGIN
 			IF is_key THEN
@@ -680,7 +679,7 @@ BEGIN
 			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
-			-- An error gives back the locks of what was looked at: who asks for a stronger one with these kills the program that does the same.
+			-- An error releases the locks of the look: two callers that keep them, and both ask for a stronger lock, would deadlock.
 			RAISE EXCEPTION USING ERRCODE = 'UID00';
 		EXCEPTION WHEN SQLSTATE 'UID00' THEN
 		END;
@@ -697,7 +696,7 @@ BEGIN
 		PERFORM uidgen_tools.lock_tables(lock, ARRAY(SELECT l.relation FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relation, n) ORDER BY l.n), 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
-	-- The function, too, was known by its OID, and named in a statement.
+	-- The statement names the function, too, while the plan knew its OID.
 	IF runs AND (uidgen_tools.look_at_column("table", id_column, uid_next)).adopted IS NOT TRUE THEN
 		RAISE EXCEPTION 'function uid_next() was renamed meanwhile' USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('It is %s now. New rows would call another one. Who may rename its schema could put that into its place.', uidgen_tools.write_function(uid_next)),

@@ -1,23 +1,23 @@
 --
--- Changes of a table for readers: each row has the id of its last change, and keys that are gone have one, too.
+-- Changes of a table for readers: each row has the id of its last change, and each deleted key has one, too.
 --
--- A column gets a new id by uid_stamp() with each INSERT and UPDATE, and a table beside it the key of each row that is deleted
--- or gets another key.  Readers go on by both up to uid_horizon().  A row of that table without a key is a mark: who has not
--- read as far copies the table anew.  Marks stand for what no trigger for each row sees, TRUNCATE and DROP of a partition, and
--- for the deleted keys that were purged.
+-- uid_stamp() writes a new id, the version, into a column with each INSERT and UPDATE.  The table of deleted keys gets the key of each row that is
+-- deleted, or whose key changes, with a version.  Readers read both up to uid_horizon().  A row of that table without a key is a mark: a reader whose
+-- place is below the mark copies the table anew.  Marks stand for changes without a trigger for each row, which are TRUNCATE and DROP of a
+-- partition, and for purged deleted keys.
 --
--- A table is known as tracked by its triggers, also under another name, and the table of deleted keys by the function that they
--- call, which has the same name.  DROP EXTENSION takes triggers and function along, and anything may be renamed, two tables into each other's
--- names, too: so the comments of the version and of the table of deleted keys have one line in common, which no other two of the owner have.  The function runs as the owner of the
--- table, so that applications need no right on what it writes.  Triggers fire in the order of their names, and the version has to be
--- given last: so they begin with a tilde.
+-- Triggers tell that a table is tracked, whatever its name is.  They call a function that has the name of the table of deleted keys.  DROP EXTENSION
+-- drops triggers and function, and people rename tables, or exchange names of two tables.  So the comments of the version's column and of the table of
+-- deleted keys share a line that no other pair of the owner has.  The function runs as the owner of the table, so applications need no
+-- right on the table of deleted keys.  The names of the triggers begin with a tilde, because triggers fire in the order of their names, and the version has
+-- to be written last.
 --
--- list_tracking() compares what there is with what would be made, by the catalogs alone: plan_tracking() takes its statements, and
--- check_tracking() what they are for.  refuse_tracking() says whether something is in the way, by one check a rule; track_changes() puts these
--- in order.  All but the check runs with the rights of the caller, who has to own the table.  What is printed and run goes through 10_statements.sql.
+-- list_tracking() compares the catalogs with what would be made now: plan_tracking() uses its statements, and check_tracking() its reasons.
+-- refuse_tracking() has a check for each reason to refuse; track_changes() calls these in order.  All but the check runs with the rights of the
+-- caller, who has to own the table.  10_statements.sql writes all statements.
 --
 
--- Without lengths, since what is written was in the table, and without domains, since these may refuse null.
+-- The type has no length, since its values were in the table, and is no domain, since a domain may refuse null.
 CREATE FUNCTION uidgen_tools.write_type(type oid) RETURNS text
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -41,9 +41,9 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('BEGIN PERFORM uidgen.write_deleted(%s, ARRAY[%s], OLD); RETURN NULL; END', deleted, key);
 COMMENT ON FUNCTION uidgen_tools.write_deleted_function(text, text) IS 'the body of the function that writes deleted keys and marks into their table';
 
--- Whoever has the privilege TRIGGER may have "~uid_delete" call any function of the owner's that he may execute: so a name says nothing, and one
--- that is not written as above is no function of ours, or one that somebody has changed.  Names may have been others.  A version that writes another body has to know this
--- text, too.
+-- A role with the privilege TRIGGER can make "~uid_delete" call any function that it may execute: so a trigger's name proves nothing.  A function with
+-- another body than this is not ours, or was changed.  Names in the body may be former names.  A later version that writes another body has to recognize
+-- this body, too.
 CREATE FUNCTION uidgen_tools.writes_deleted(function oid) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -53,7 +53,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.writes_deleted(oid) IS 'whether a function is written as one that writes deleted keys, into whichever table';
 
--- Of the same types, since what is taken as the table of deleted keys is changed where it differs.
+-- Compares types, since uid_track_changes() alters the table that it takes as the table of deleted keys.
 CREATE FUNCTION uidgen_tools.is_deleted(relation oid, version name, "table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -68,8 +68,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_deleted(oid, name, regclass) IS 'whether a table has the columns of one for the deleted keys of another';
 
--- Names may have been exchanged since: so the line in the comment says whose the keys are, where there is one.  A copy by LIKE has the comments of
--- columns, too: of several tables with the same line, the keys are those of the tracked one.
+-- Names may have been exchanged: so the line in the comment decides whose keys a table has, if it has this line.  CREATE TABLE LIKE copies comments of
+-- columns, too: of several tables with the same line, the tracked table counts.
 CREATE FUNCTION uidgen_tools.is_free(relation oid, "table" regclass) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -91,7 +91,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_copies(regclass, text) IS 'other tables of the same owner that have the line of a tracked table in the comment of a column';
 
--- What there is, sound or not.
+-- The present state, sound or not.
 CREATE FUNCTION uidgen_tools.seek_tracking("table" regclass, version_column name,
 	OUT written text, OUT owner oid, OUT version name, OUT record text, OUT recorded name, OUT function oid, OUT relation oid, OUT schema oid, OUT name text)
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -109,7 +109,7 @@ BEGIN
 	SELECT g.tgfoid, p.pronamespace, p.proname INTO function, schema, name
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
 		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 AND uidgen_tools.writes_deleted(g.tgfoid) ORDER BY g.tgname LIMIT 1;
-	-- Whoever has a table, or may make a trigger, can give a function the name of any table: another role's is believed only if the table says the same.
+	-- The owner of any table, or a role with TRIGGER, can give a function any name: another role's function counts only if the table's comment agrees.
 	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner OR record = ANY (string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
 	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
 		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
@@ -137,7 +137,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.seek_tracking(regclass, name) IS 'what a table has of what uid_track_changes() makes, and which names it has or would have';
 
--- What writes deleted keys of another table is known by that table's triggers, whatever its name.
+-- A function that writes deleted keys of another table is known by that table's triggers, whatever its name is.
 CREATE FUNCTION uidgen_tools.list_namesakes("table" regclass, schema oid, names text[], own oid, OUT function oid, OUT name text, OUT gives_way boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -146,7 +146,7 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_namesakes(regclass, oid, text[], oid) IS 'functions that have a name that the one for a table''s deleted keys is to have, and whether they may be renamed';
 
--- Who has the privilege TRIGGER can make one of that name.  Of TRUNCATE, one that was left by another table is made anew.
+-- A role with the privilege TRIGGER can make a trigger of this name.  A trigger for TRUNCATE that another table has left is made anew.
 CREATE FUNCTION uidgen_tools.list_other_triggers("table" regclass, function oid, uid_stamp regprocedure, OUT relid oid, OUT name name, OUT called oid) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -187,7 +187,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_function(regclass, oid) IS 'an error if the function that writes deleted keys is not the table owner''s';
 
--- The version is the column of its primary key.
+-- The primary key of the table of deleted keys is the version.
 CREATE FUNCTION uidgen_tools.find_deleted("table" regclass, OUT function oid, OUT relation oid, OUT version name)
 LANGUAGE plpgsql STABLE STRICT PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -211,7 +211,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_deleted(regclass) IS 'the table of the deleted keys of a tracked table, the function that fills it, and its column for the version; nothing for others';
 
--- Of nothing that PostgreSQL has from the start a dependency is noted.
+-- PostgreSQL records no dependency on its built-in objects.
 CREATE FUNCTION uidgen_tools.list_compared("table" regclass, OUT columns integer[], OUT operators oid[])
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -225,7 +225,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_compared(regclass) IS 'the columns by which the trigger for another key tells keys apart, and operators for that which were not there from the start';
 
--- Deferrable ones count: what is deleted was in the table.  Readers know the table by the key that it was tracked with, as long as that is one.
+-- Deferrable keys count, since a deleted row was in the table.  Readers know the table by the key with which tracking began, while it is a key.
 CREATE FUNCTION uidgen_tools.choose_key("table" regclass) RETURNS oid
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -247,7 +247,7 @@ AS $$
 DECLARE
 	key CONSTANT oid := uidgen_tools.choose_key("table");
 BEGIN
-	-- By index: a join would read all operators.
+	-- A subquery uses the index; a join would read all operators.
 	RETURN QUERY SELECT n.n, a.attnum, a.attname, a.atttypid, (SELECT m.amopopr FROM pg_opclass AS c
 				JOIN pg_amop AS m ON m.amopfamily = c.opcfamily AND m.amoplefttype = c.opcintype AND m.amoprighttype = c.opcintype AND m.amopstrategy = 3
 				WHERE c.oid = i.indclass[n.n])
@@ -259,7 +259,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_key(regclass) IS 'the columns of the key of a table, in their order, and the operators by which two keys are the same';
 
--- The condition is read as the tree that it is: the form of a text depends on names, and types that are the same to an operator are relabelled.
+-- The node tree of the condition is compared: its text depends on names, and relabels types that are equal to an operator.
 CREATE FUNCTION uidgen_tools.compares_key("table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -277,7 +277,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
 
--- The trigger knows columns by their numbers, and the function, in the same order, by the names of then, which follow that of the table.
+-- The trigger has the numbers of columns, and the function has their former names, in the same order.
 CREATE FUNCTION uidgen_tools.list_former_names("table" regclass, function oid, OUT number integer, OUT written text) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -380,7 +380,7 @@ BEGIN
 			LEFT JOIN LATERAL (SELECT m.relid FROM uidgen_tools.list_members("table") AS m WHERE m.kind = 'f' LIMIT 1) AS f ON true
 			CROSS JOIN LATERAL (VALUES
 				(1, c.relispartition, 'table "%s" is a partition',
-					'A row can move to another partition, so its changes are those of the whole table.', format('Track table %s.', uidgen_tools.write_relation(pg_partition_root(c.oid)))),
+					'A row can move to another partition, so changes are tracked for the whole table.', format('Track table %s.', uidgen_tools.write_relation(pg_partition_root(c.oid)))),
 				(2, c.relkind = 'r' AND NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)), 'table "%s" inherits from another one, or another one from it',
 					'Neither triggers nor keys are inherited, so changes would be missed.', 'Use partitions, or track tables that stand alone.'),
 				(3, c.relpersistence <> 'p', 'table "%s" is not permanent',
@@ -437,7 +437,7 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name that column. If it was renamed, rename it back: its trigger and its readers know it by that name.';
 	END IF;
 
-	-- What is made beside it.
+	-- The objects that are made.
 	IF s.relation IS NOT NULL THEN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY[s.relation]);
 	END IF;
@@ -446,7 +446,7 @@ BEGIN
 			OR EXISTS (SELECT FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the name % is taken', named
-			USING ERRCODE = 'duplicate_table', DETAIL = 'It is that of the table of deleted keys, and of the function that fills it. A table is taken for it if it has the same owner, the columns of the key, and the version as its primary key.',
+			USING ERRCODE = 'duplicate_table', DETAIL = 'The table of deleted keys and its function get this name. An existing table is taken if it has the same owner, the columns of the key, and the version as its primary key.',
 				HINT = 'Drop what has this name, or rename it.';
 	END IF;
 	SELECT string_agg(uidgen_tools.write_function(f.oid), ', ' ORDER BY f.oid) INTO named
@@ -456,7 +456,7 @@ BEGIN
 			USING ERRCODE = 'insufficient_privilege', HINT = format('Let a superuser run GRANT EXECUTE ON FUNCTION %s TO %s.', named, uidgen_tools.write_role(t.owner));
 	END IF;
 
-	-- Values that are in the column already.
+	-- Present values of the column.
 	IF uidgen_tools.find_version("table") IS NULL AND EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped) THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		named := uidgen.run_confined(format('SELECT max(r.%s) FROM %s AS r', uidgen_tools.write_name(version_column), t.written));
@@ -471,7 +471,7 @@ BEGIN
 		END IF;
 	END IF;
 
-	-- Where only reading about it does no harm.
+	-- These reasons refuse to run the statements, and not to print them.
 	IF NOT "execute" THEN
 		RETURN;
 	END IF;
@@ -581,7 +581,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_key(regclass, name[]) IS 'the statements before and after columns of a tracked table get another type; nothing if they are not of its key, or it is not tracked';
 
--- After a new layout versions can be smaller than those that readers have passed, and no row would tell them.  So there is a note of which ids a time has.
+-- A new layout can give versions below the place of readers, which would silently miss rows.  So a comment records the first version of a fixed time.
 CREATE FUNCTION uidgen_tools.write_version_record() RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('uidgen: versions of second 1893456000 begin with %s', uidgen.first_since(to_timestamp(1893456000)));	-- 2030, whatever it is now
@@ -605,7 +605,7 @@ DECLARE
 	version CONSTANT text := uidgen_tools.write_name(s.version::text);
 	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
 	line CONSTANT text := CASE WHEN s.record = ANY (string_to_array(obj_description(s.relation, 'pg_class'), E'\n')) THEN s.record
-		-- A table of that name may have been renamed since.  What others write into comments counts for nothing.
+		-- A table of this name may have been renamed.  Comments of other owners count for nothing.
 		ELSE (SELECT l.line FROM generate_series(1, 1 + (SELECT count(*) FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner CROSS JOIN unnest(string_to_array(d.description, E'\n')) AS x (line) WHERE d.classoid = 'pg_class'::regclass AND starts_with(x.line, 'uidgen: changes are tracked in '))) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
 			WHERE NOT EXISTS (SELECT FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner WHERE d.classoid = 'pg_class'::regclass AND d.objoid NOT IN ("table", coalesce(s.relation, 0)) AND l.line = ANY (string_to_array(d.description, E'\n')))
 			ORDER BY n LIMIT 1) END;
@@ -613,11 +613,11 @@ BEGIN
 	IF s.relation IS NULL THEN
 		RETURN QUERY SELECT 'anew', format('table %s, which has the deleted keys, is missing', deleted),
 			format('CREATE TABLE %s (%s, %s pg_catalog.int8 PRIMARY KEY DEFAULT %s);', deleted, (uidgen_tools.write_key("table")).types, version, uidgen_tools.write_function(uid_next));
-		-- Whoever runs what is printed may be somebody else than the owner.
+		-- The role that runs the printed statement need not be the owner.
 		IF NOT "execute" THEN
 			RETURN QUERY SELECT 'anew', NULL, format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
 		END IF;
-		-- Whoever may write there, or make a trigger, tells readers of what was not deleted, or runs as the owner.
+		-- A role that may write there could report deletions that did not happen; a role with TRIGGER there could run code as the owner.
 		RETURN QUERY SELECT 'anew', NULL, format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 			FROM pg_default_acl AS f, aclexplode(f.defaclacl) AS g WHERE (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND g.privilege_type <> 'SELECT' HAVING count(*) > 0;
 	ELSE
@@ -625,18 +625,18 @@ BEGIN
 			WITH key AS (SELECT k.n, k.number, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
 			have AS (SELECT a.attnum AS number, a.attname AS name, uidgen_tools.write_type(a.atttypid) AS type, a.attnotnull AS filled
 				FROM pg_attribute AS a WHERE a.attrelid = s.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> s.version),
-			-- The same columns of the table, under other names: views know them by their numbers, so here they are renamed, too.
+			-- The key's columns under other names.  They are renamed here, too, since views know columns by their numbers.
 			former AS (SELECT k.n, h.name FROM key AS k JOIN uidgen_tools.list_former_names("table", s.function) AS f ON f.number = k.number JOIN have AS h ON uidgen_tools.write_literal(h.name::text) = f.written AND h.type = k.type),
 			pair AS (SELECT k.n, k.name, k.type, coalesce(f.name, h.name) AS old_name, CASE WHEN f.name IS NOT NULL THEN k.type ELSE h.type END AS old_type
 				FROM key AS k LEFT JOIN former AS f ON f.n = k.n LEFT JOIN have AS h ON h.name = k.name AND f.n IS NULL AND NOT EXISTS (SELECT FROM former AS o WHERE o.name = h.name)),
-			-- Names can be exchanged, or be those of a column of a former key: what has a name that another one gets makes way first.
+			-- Names can be exchanged, or belong to a column of a former key: so a column whose name is needed is renamed first.
 			way AS (SELECT h.name, 'uidgen_' || h.number AS other FROM have AS h JOIN pair AS p ON p.name = h.name AND p.old_name IS DISTINCT FROM h.name),
 			step AS (
 				SELECT 1 AS place, NULL::name AS name, format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(w.name), w.other) AS line FROM way AS w
 				UNION ALL
 				SELECT 2 + p.n, p.name, CASE WHEN p.old_name <> p.name THEN format('RENAME COLUMN %s TO %s', uidgen_tools.write_name(coalesce(w.other, p.old_name)), uidgen_tools.write_name(p.name))
 						WHEN p.old_name IS NULL THEN format('ADD COLUMN %s %s', uidgen_tools.write_name(p.name), p.type)
-						-- What was deleted before the mark is asked for no more.
+						-- Readers ask for no key that was deleted before the mark.
 						ELSE format('ALTER COLUMN %s TYPE %s USING NULL', uidgen_tools.write_name(p.name), p.type) END
 					FROM pair AS p LEFT JOIN way AS w ON w.name = p.old_name WHERE (p.old_name = p.name AND p.old_type = p.type) IS NOT TRUE)
 			(SELECT 'anew', CASE WHEN t.name IS NOT NULL THEN format('column %s of table %s is not as the key of table %s has it', uidgen_tools.write_name(t.name), deleted, s.written) END, format('ALTER TABLE %s %s;', deleted, t.line)
@@ -680,19 +680,19 @@ DECLARE
 BEGIN
 	SELECT p.proname::text AS name, p.pronamespace AS schema, uidgen_tools.write_function(p.oid) AS written,
 			p.prosrc <> body AS writes_elsewhere, NOT p.prosecdef OR p.proconfig IS NULL
-				-- As it is written under quote_all_identifiers.
+				-- The text under quote_all_identifiers.
 				OR p.proconfig NOT IN (ARRAY['search_path=pg_catalog, pg_temp'], ARRAY['search_path="pg_catalog", "pg_temp"'])
 				OR p.provolatile <> 'v' OR p.proparallel <> 'u' OR p.proleakproof OR p.proisstrict AS runs_otherwise,
 			EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.refclassid = 'pg_extension'::regclass AND d.deptype = 'x') AS depends
 		INTO f FROM pg_proc AS p WHERE p.oid = s.function;
-	-- Of a table whose deleted keys had this name before theirs was another one.
+	-- A former table of deleted keys, which had this name before.
 	RETURN QUERY SELECT 'mend', NULL, format('ALTER FUNCTION %s RENAME TO %s;', uidgen_tools.write_function(l.function), uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, l.name, '')))
 		FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name, f.name], s.function) AS l WHERE l.gives_way;
 	RETURN QUERY SELECT 'anew', format('function %s(), which writes deleted keys, is missing', deleted), replace(anew, 'CREATE OR REPLACE FUNCTION ', 'CREATE FUNCTION ') WHERE s.function IS NULL;
 	RETURN QUERY SELECT 'mend', format('function %s is not in the schema of table %s', f.written, deleted), format('ALTER FUNCTION %s SET SCHEMA %s;', f.written, uidgen_tools.write_schema(s.schema)) WHERE f.schema <> s.schema;
 	RETURN QUERY SELECT 'mend', format('function %s has not the name of table %s', f.written, deleted), format('ALTER FUNCTION %s.%s() RENAME TO %s;', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(f.name), uidgen_tools.write_name(s.name)) WHERE f.name <> s.name;
 	RETURN QUERY SELECT CASE WHEN f.writes_elsewhere THEN 'anew' ELSE 'mend' END, format('function %s is not what it would be now', f.written), anew WHERE f.writes_elsewhere OR f.runs_otherwise;
-	-- Whoever may call it could write deleted keys by a table of his own.
+	-- A role that may call the function could write deleted keys by a trigger on a table of its own.
 	SELECT string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', ') INTO others
 		FROM (SELECT x.grantee FROM pg_proc AS p, aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) AS x WHERE p.oid = s.function
 			UNION SELECT 0::oid WHERE s.function IS NULL
@@ -700,7 +700,7 @@ BEGIN
 		WHERE g.grantee <> s.owner;
 	RETURN QUERY SELECT 'mend', CASE WHEN s.function IS NOT NULL THEN format('function %s() is not for its owner alone', deleted) END, format('REVOKE ALL ON FUNCTION %s() FROM %s;', deleted, others) WHERE others IS NOT NULL;
 	RETURN QUERY SELECT 'anew', NULL, format('ALTER FUNCTION %s() OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner)) WHERE s.function IS NULL AND NOT "execute";
-	-- Or the function would stay when the extension goes, and each DELETE fail.  Whatever writes it anew takes that out.
+	-- Without this dependency the function would outlive the extension, and each DELETE would fail.  CREATE OR REPLACE removes the dependency.
 	IF s.function IS NULL OR f.writes_elsewhere OR f.runs_otherwise OR NOT f.depends THEN
 		RETURN QUERY SELECT 'mend', CASE WHEN NOT f.depends THEN format('function %s() does not depend on the extension "uidgen"', deleted) END, format('ALTER FUNCTION %s() DEPENDS ON EXTENSION uidgen;', deleted) FROM pg_extension AS e WHERE e.extname = 'uidgen';
 	END IF;
@@ -708,9 +708,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_deleted_function(regclass, name, boolean) IS 'what is missing or different at the function that writes deleted keys, and the statements that mend it';
 
--- Those for TRUNCATE are not inherited; one that calls the function from elsewhere is of a partition that was detached.  ATTACH makes those for each row in
--- the partition.  So a partition whose triggers for each row are all newer than all of the table was attached since, and one for TRUNCATE that is older than
--- they are was there before.  A restore attaches partitions first, and makes the triggers of the table with theirs, each after the other.
+-- Partitions do not inherit triggers for TRUNCATE: a partition whose trigger calls another table's function was detached there.  ATTACH
+-- makes the triggers for each row.  So a partition was attached later if all of these are newer than the parent's triggers, and was tracked before if its trigger for
+-- TRUNCATE is older than they are.  A restore attaches partitions first, and then makes the triggers of parent and partitions, table by table.
 CREATE FUNCTION uidgen_tools.list_triggers("table" regclass, version_column name, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -765,7 +765,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_triggers(regclass, name, regprocedure) IS 'which triggers of a tracked table are missing or different, and the statements that mend them';
 
--- Where nothing is tracked yet, all of it is missing.
+-- All rows are missing ones while the table is not tracked.
 CREATE FUNCTION uidgen_tools.list_tracking("table" regclass, version_column name, "execute" boolean, uid_next regprocedure, uid_stamp regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -792,7 +792,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'what is missing or different at a tracked table, in classes, and the statements that mend it, in their order';
 
--- The trigger that a partition has kept from another tracked table is all that tells of its rows there.
+-- Only the trigger that a partition has kept tells that another tracked table had these rows.
 CREATE FUNCTION uidgen_tools.list_former_deleted("table" regclass, function oid) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -872,7 +872,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.plan_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'the statements by which the changes of a table are tracked, to be printed or run, what they cost, and the statements that undo them';
 
--- Only the user can do these.  Of what belongs to another role no statement is printed: a superuser would run what the owner of the tracked table has chosen.
+-- Rows for the user.  No statement is printed about objects of another role: a superuser would run what the owner of the tracked table has chosen.
 CREATE FUNCTION uidgen_tools.list_told("table" regclass, uid_next regprocedure, uid_stamp regprocedure, OUT ends boolean, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -892,7 +892,7 @@ BEGIN
 	RETURN QUERY SELECT true, format('function %s has the name of the one that would write deleted keys of table %s', l.written, s.written), CASE WHEN p.proowner = s.owner THEN format('ALTER FUNCTION %s RENAME TO %s;', l.written, uidgen_tools.write_name(uidgen_tools.find_free_name(s.schema, n.name, ''))) END
 			FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS n JOIN pg_proc AS p ON p.oid = n.function CROSS JOIN LATERAL uidgen_tools.write_function(n.function) AS l (written) WHERE s.relation IS NOT NULL AND NOT n.gives_way
 		UNION ALL
-		-- LIKE takes comments along, and no triggers.
+		-- LIKE copies comments, and no triggers.
 		SELECT true, CASE WHEN o.written IS NULL THEN format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written)
 					ELSE format('table %s has the comment of a tracked one, and so has %s, and neither has triggers: one is a copy; call uid_track_changes() for the other, and let readers copy it anew', s.written, o.written) END,
 				CASE WHEN o.written IS NULL THEN uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ', NULL) END
@@ -932,7 +932,7 @@ BEGIN
 		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own))
 			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
 		UNION ALL
-		-- As one for all tables of a schema does.  Marks, unlike keys, are written by statements.
+		-- A publication for all tables of a schema has the table, too.
 		SELECT false, format('%s %s of table %s does not fire for deleted keys%s', w.kind, uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN ', and may leave out marks' END), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN uidgen_tools.write_mark(own) END)
 			FROM (SELECT 'trigger', g.tgname, g.tgtype & 3 = 3 FROM pg_trigger AS g WHERE g.tgrelid = own AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND (g.tgtype & 3 = 3 OR g.tgtype & 4 = 4)	-- before each row, or of INSERT
 				UNION ALL SELECT 'rule', r.rulename, r.is_instead FROM pg_rewrite AS r WHERE r.ev_class = own AND (r.is_instead OR r.ev_type = '3') AND r.ev_enabled <> 'D') AS w (kind, name, omits)
@@ -960,7 +960,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_told(regclass, regprocedure, regprocedure) IS 'what is different at a tracked table and only its owner can mend, how, and whether nothing else can be said before';
 
--- It depends on what it calls; anybody can make such functions.
+-- A trigger depends on its function; anybody can make such triggers on own tables.
 CREATE FUNCTION uidgen_tools.write_call(called regprocedure, tool text, arguments text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1002,7 +1002,7 @@ BEGIN
 		FROM uidgen_tools.find_version_record(s.relation, s.version) AS r CROSS JOIN uidgen_tools.write_relation(s.relation) AS d (written) WHERE r.is_larger AND NOT ends;
 	call := uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)));
 	RETURN QUERY SELECT t.class, t.what, call FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
-	-- Its owner alone may drop that trigger, and the owner of the function what calls it.
+	-- Only the table's owner may drop that trigger, and only the function's owner the function.
 	RETURN QUERY SELECT 'tell', format('trigger "~uid_truncate" of %s is left, of when it was a partition of table %s, and belongs to another role', string_agg('table ' || uidgen_tools.write_relation(g.tgrelid), ', ' ORDER BY g.tgrelid), s.written),
 			format('DROP FUNCTION %s CASCADE; %s', uidgen_tools.write_function(s.function), call)
 		FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner <> s.owner
@@ -1037,13 +1037,13 @@ BEGIN
 	IF runs THEN
 		PERFORM uidgen_tools.be_patient();
 	END IF;
-	-- With its partitions, so that none has another owner or name by then.  What has changed before is looked at once more.
+	-- Partitions are locked, too, so that their owners and names stay.  All is read again under the locks.
 	LOOP
 		BEGIN
 			PERFORM uidgen_tools.refuse_tracking("table", version_column, runs, uid_next, uid_stamp);
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_tracking("table", version_column, runs, uid_next, uid_stamp) WITH ORDINALITY AS p (part, line, n);
-			-- The locks of what was looked at are given back, as in adopt_column().
+			-- The error releases the locks of the look, as in adopt_column().
 			RAISE EXCEPTION USING ERRCODE = 'UID00';
 		EXCEPTION WHEN SQLSTATE 'UID00' THEN
 		END;
@@ -1060,7 +1060,7 @@ BEGIN
 		PERFORM uidgen_tools.lock_tables(lock, ARRAY["table"::oid, (uidgen_tools.seek_tracking("table", version_column)).relation], 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
-	-- Functions, too, were known by their OIDs, and named in statements.
+	-- The statements name functions, too, while the plan knew their OIDs.
 	IF runs AND EXISTS (SELECT FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp)) THEN
 		RAISE EXCEPTION 'a function or schema was renamed meanwhile'
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The triggers would call another function. Who may rename schemas could put that into its place.',
@@ -1080,7 +1080,7 @@ END;
 COMMENT ON FUNCTION @extschema@.uid_track_changes(regclass, name, boolean)
 	IS 'the statements by which readers see each insert, update and delete of a table; optionally runs them in place of returning them; the cost, and the way back, are messages';
 
--- The newest of the keys that go becomes a mark, in the same statement: who has not read as far is told to copy anew.
+-- The newest purged key becomes a mark in the same statement, so a reader that has not read so far copies the table anew.
 CREATE FUNCTION uidgen_tools.purge_deleted("table" regclass, before timestamptz) RETURNS bigint
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -1107,7 +1107,7 @@ BEGIN
 	d := uidgen_tools.find_deleted("table");
 	IF d.relation IS NULL THEN
 		RAISE EXCEPTION 'the changes of table "%" are not tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name the table for which uid_track_changes() was called, not that of the deleted keys.';
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name the table for which uid_track_changes() was called, not the table of deleted keys.';
 	ELSIF before > present THEN
 		RAISE EXCEPTION 'uid_purge_deleted() deletes only what is past'
 			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
@@ -1117,7 +1117,7 @@ BEGIN
 	version := uidgen_tools.write_name(d.version);
 	PERFORM uidgen_tools.lock_by_name(d.relation, written, 'SHARE UPDATE EXCLUSIVE');
 	PERFORM uidgen_tools.refuse_other_owners(ARRAY[d.relation]), uidgen_tools.refuse_hidden_rows(d.relation, 'uid_purge_deleted()');
-	-- Also those of a former key: what has any is no mark.
+	-- Columns of a former key count, too: a row with any key is no mark.
 	SELECT format('num_nonnulls(%s) > 0', string_agg('d.' || uidgen_tools.write_name(a.attname), ', ')), string_agg(format('%s = NULL', uidgen_tools.write_name(a.attname)), ', ' ORDER BY a.attnum) INTO keys, no_keys
 		FROM pg_attribute AS a WHERE a.attrelid = d.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> d.version;
 	floor := uidgen.run_confined(format('SELECT max(d.%2$s) FROM %1$s AS d WHERE d.%2$s < %3$s AND %4$s', written, version, uidgen.first_since(before), keys));

@@ -1,21 +1,19 @@
 --
--- Numbers without gaps: rows that are final get 1, 2, 3 ... in a table of their own.
+-- Numbers without gaps: final rows get 1, 2, 3 ... in a table of their own.
 --
--- uid_number_rows() numbers by INSERT alone.  If the number were a column of the table, each one would be an UPDATE:
--- writers and numbering would wait for each other, and kill each other by deadlocks, and whoever reads
--- changes would see one more for each row.  So no row of the table is changed or locked.  None need be:
--- a number is for a row that a snapshot has shown, so that it was committed, and a row that is deleted
--- meanwhile keeps its number, as one that is deleted later.
+-- uid_number_rows() numbers by INSERT alone.  A number in a column of the table would need an UPDATE of each row: writers and numbering would
+-- deadlock, and readers of changes would see a change more for each row.  So no row of the table is changed or locked.  No lock is needed: a row gets its
+-- number after a snapshot has shown the row, so the row is committed, and a row that is deleted meanwhile keeps its number, like a row that is deleted later.
 --
--- The last number is in a row of a third table, which each batch locks before it looks.  So callers come one after the other, and
--- see what who came before has numbered.  The lock ends with the transaction; one of the session would stay behind in
--- a pooler.  max(number) would be given again after its row was deleted.
+-- A row of a third table holds the last number.  Each batch locks this row before it reads anything.  So callers wait for each other, and see the numbers of
+-- the caller before.  The lock ends with the transaction; a session's lock would stay in a pooler.  max(number) would give a number again after
+-- the row with this number was deleted.
 --
--- What is not final yet is left for the next call, and counted.
+-- Rows that are not final yet are counted, and left for the next call.
 --
--- Both tables say whose numbers they have, and the comment of a column says that the numbers are of its ids: it follows when that is renamed, and is in a dump.  For
--- who replaces that comment, the one of the numbers has its name.  Numbers begin only when the caller says so: a name that leads to no
--- numbers may be that of another table, and a second series is what numbers are to prevent.
+-- Both tables record whose numbers they have, and the comment of a column says that the numbers belong to its ids: the comment follows a rename, and is in a
+-- dump.  The comment on the table of numbers repeats the name, for users who replace the column's comment.  Numbers begin only when the caller says so: a name without
+-- numbers may belong to another table, and numbers are made to prevent a second series.
 --
 
 CREATE FUNCTION uidgen_tools.is_unique(relation oid, "column" name, type regtype DEFAULT 'bigint'::regtype) RETURNS boolean
@@ -25,9 +23,9 @@ RETURN EXISTS (SELECT FROM pg_attribute AS a JOIN pg_index AS i ON i.indrelid = 
 			AND i.indisunique AND i.indisvalid AND i.indnkeyatts = 1 AND i.indpred IS NULL);
 COMMENT ON FUNCTION uidgen_tools.is_unique(oid, name, regtype) IS 'whether a column is of a type, never null and never the same in two rows';
 
--- The record of a table of numbers is a constraint that is always true.  The catalogs know by its OID the table that it names: so it follows
--- when that is renamed or moved, a dump writes the name of the time, and DROP TABLE says who is left behind.  As it is never validated, a
--- dump has it by itself, behind the rows: where the named table is not there yet, that statement fails alone, and no number is lost.
+-- A table of numbers has its record in a constraint that is always true.  The constraint refers to the named table by OID: so it follows a rename or a new schema,
+-- a dump writes the present name, and DROP TABLE names what depends on the table.  The constraint is NOT VALID, so a dump adds it after the rows: this
+-- statement alone fails when the named table is missing, and no number is lost.
 CREATE FUNCTION uidgen_tools.list_number_records(OUT relation oid, OUT record name, OUT "table" oid) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE
 BEGIN ATOMIC
@@ -65,14 +63,14 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_numbered(regclass, name, text, text) IS 'the statements by which tables say whose ids have the numbers';
 
--- A constraint makes the counter's only row the only one there can be.  With a key, since all tables may be published.
+-- A constraint allows the counter a single row.  The counter has a key, since a publication may have all tables.
 CREATE FUNCTION uidgen_tools.write_counter(counter text, numbers text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ARRAY[format('CREATE TABLE %s (one pg_catalog.bool PRIMARY KEY DEFAULT true CHECK (one), number pg_catalog.int8 NOT NULL, id pg_catalog.int8 NOT NULL);', counter),
 	format('INSERT INTO %s (number, id) SELECT coalesce(pg_catalog.max(n.number), 0), coalesce(pg_catalog.max(n.id), %s) FROM %s AS n;', counter, -9223372036854775808, numbers)];
 COMMENT ON FUNCTION uidgen_tools.write_counter(text, text) IS 'the statements that make the table of the last number, and its row';
 
--- What another role's tables say does not count.
+-- Records on tables of another role do not count.
 CREATE FUNCTION uidgen_tools.find_numbers("table" regclass, OUT schema oid, OUT owner oid, OUT number_name text, OUT counter_name text, OUT numbers oid, OUT counter oid)
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -82,7 +80,7 @@ AS $$
 				FROM uidgen_tools.list_number_records() AS l JOIN pg_class AS c ON c.oid = l.relation AND c.relowner = t.relowner WHERE l."table" = t.oid) AS r
 		WHERE t.oid = find_numbers."table";
 $$;
-COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of the numbers of a table, and that of its last number; and which names they get where there are none';
+COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of a table''s numbers, and the table of its last number; the names to make them with, if there are none';
 
 CREATE FUNCTION uidgen_tools.check_numbers("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -97,7 +95,7 @@ BEGIN
 	SELECT n.* INTO f FROM uidgen_tools.find_numbers("table") AS n;
 	RETURN QUERY SELECT 'tell', format('table %s, which has numbers, inherits from another one, or another one from it: uid_number_rows() refuses it', written), NULL
 		FROM pg_class AS c WHERE c.oid = "table" AND c.relkind = 'r' AND NOT c.relispartition AND num_nonnulls(f.numbers, f.counter) > 0 AND EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent));
-	-- Of each kind: what says that it is of this table, here and at others'; what is so by its name; whether anything says so.
+	-- For each kind: the records that name this table, here and on other tables; the table found by name; whether there is any record.
 	FOR k IN
 		SELECT w.*, uidgen_tools.write_relation(w.own[1]) AS first, uidgen_tools.write_relation(w.named) AS shown, coalesce(num_nonnulls(f.numbers, f.counter) > 0, false) AS is_numbered,
 				bool_and(w.named IS NOT NULL) OVER () AS are_named, (SELECT uidgen_tools.write_relation(l."table") FROM uidgen_tools.list_number_records() AS l WHERE l.relation = w.named AND l.record = w.record) AS former
@@ -137,7 +135,7 @@ BEGIN
 						CASE WHEN uidgen_tools.is_unique("table", n.name) THEN 'has their versions' ELSE 'is no unique bigint' END) END, NULL
 					FROM uidgen_tools.find_numbered("table", k.own[1]) AS n (name) WHERE NOT k.is_counter AND (NOT uidgen_tools.is_unique("table", n.name) OR n.name = uidgen_tools.find_version("table"));
 		ELSIF k.named IS NOT NULL AND (k.is_numbered OR k.are_named) THEN
-			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has those of table ' || k.former, 'of no table that it has them'));
+			what := format('table %s has %s of table %s by its name, and says %s', k.shown, k.holds, written, coalesce('that it has the numbers of table ' || k.former, 'of no table that it has them'));
 			statement := uidgen_tools.write_number_record(k.named, k.shown, k.record, "table");
 			RETURN NEXT;
 		ELSIF k.others IS NOT NULL THEN
@@ -146,7 +144,7 @@ BEGIN
 		ELSIF k.is_numbered THEN
 			what := format('the table that has %s of table %s is missing', k.holds, written);
 			IF k.is_counter THEN
-				-- A number that was deleted above all that are left would be given again.
+				-- A deleted number above all remaining numbers would be given again.
 				what := what || ': if no number was deleted, the highest that is left was the last';
 				counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(f.schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"), '_number_counter'));
 				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_number_record(NULL, counter, k.record, "table") LOOP
@@ -161,7 +159,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_numbers(regclass) IS 'what is missing or wrong of the numbers of a table: to mend, with the statement, or to tell its owner, with that which may be right; nothing if all is as it was made';
 
--- With a record that somebody has validated, numbers go on: so refuse_numbers() does not ask this.
+-- A validated record does not stop numbering: so refuse_numbers() does not check it.
 CREATE FUNCTION uidgen_tools.check_number_records("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -198,7 +196,7 @@ BEGIN
 	ELSIF id_column = uidgen_tools.find_version("table") THEN
 		RAISE EXCEPTION 'column "%" of table "%" has the versions of its rows', uidgen_tools.tame(id_column::text), t.shown USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = 'Each update gives a row another one, so it would get one more number.', HINT = 'Name the column that holds the ids.';
-	-- Their ids can be the same.
+	-- The partitions' ids can be equal.
 	ELSIF NOT t.is_partition AND t.kind = 'r' AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)) THEN
 		RAISE EXCEPTION 'table "%" inherits from another one, or another one from it', t.shown
 			USING ERRCODE = 'wrong_object_type', DETAIL = 'Ids are unique in each of these tables, and not over all of them.',
@@ -218,7 +216,7 @@ DECLARE
 	numbers text;
 	counter text;
 BEGIN
-	-- Who comes second finds the tables of who came first.
+	-- The second of two concurrent calls finds the tables of the first.
 	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
 	PERFORM uidgen_tools.refuse_numbering("table", id_column);
 	f := uidgen_tools.find_numbers("table");
@@ -240,7 +238,7 @@ BEGIN
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass, name) IS 'makes the table of the numbers of a table, and that of its last number, unless there are any';
+COMMENT ON FUNCTION uidgen_tools.make_numbers(regclass, name) IS 'makes the table of a table''s numbers, and the table of its last number, unless there are any';
 
 CREATE FUNCTION uidgen_tools.refuse_numbers("table" regclass, id_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -272,8 +270,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_numbers(regclass, name) IS 'an error unless a table has all that numbers are given in, for this column, with what to do';
 
--- One batch, and with the last one what is left.  A batch begins above the ids that the call has come to: the whole is one
--- walk over the index of the ids, beside that of the numbered ones.  Plans that look at all rows in each batch are kept away.
+-- A batch; the last batch also counts the rows that are left.  A batch begins above the last id of the batch before: the whole call walks the index
+-- of the ids once, beside the index of the numbered ids.  Settings exclude plans that read all rows in each batch.
 CREATE FUNCTION uidgen_tools.number_batch("table" regclass, id_column name,
 	INOUT place bigint, INOUT horizon bigint, INOUT numbered bigint, INOUT late bigint, begins boolean, OUT last_number bigint, OUT remaining bigint)
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
@@ -294,7 +292,7 @@ DECLARE
 	counter text;
 	last_id bigint;
 	highest bigint;
-	-- how many were found, and have got a number; the last of these; how many of them were late; the last id
+	-- rows found; rows numbered; the last number; late rows; the last id
 	got bigint[];
 BEGIN
 	PERFORM uidgen_tools.hold_extensions();
@@ -318,7 +316,7 @@ BEGIN
 			uidgen_tools.wait_for_lock(format('SELECT c.number FROM %s AS c FOR UPDATE', counter), f.counter, 'EXCLUSIVE', clock_timestamp());
 	END LOOP;
 
-	-- What comes after the lock sees what was numbered before it.
+	-- Statements after the lock see all numbers that were given before it.
 	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c', counter))::bigint[];
 	IF got IS NULL THEN
 		RAISE EXCEPTION 'table % has no row', counter
@@ -332,14 +330,14 @@ BEGIN
 		RAISE EXCEPTION 'table % has numbers above the last one that was given, %', numbers, last_number
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Somebody has written them by hand, or has set the last number back.',
 				HINT = format('Let numbers go on behind them: UPDATE %s SET number = %s;', counter, highest);
-	-- As in the middle of a restore: all rows would get a second number.
+	-- A restore that is not finished looks so; all rows would get a second number.
 	ELSIF highest IS NULL AND last_number > 0 THEN
 		RAISE EXCEPTION 'table % is empty, and the last number was %', numbers, last_number
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'All rows would get a number once more.', HINT = 'Restore its rows.';
 	END IF;
 
-	-- One that rises meanwhile would let a call go on for as long as there are writers.  A second look, which has another snapshot, has an answer
-	-- where the first one came at a bad moment.
+	-- A horizon that rises during the call would keep the call running as long as there are writers.  A second look, with a newer snapshot, gets an answer
+	-- when the first look came at a bad moment.
 	WHILE horizon IS NULL AND tries < 10 LOOP
 		horizon := uidgen.present_horizon();
 		tries := tries + 1;
@@ -378,9 +376,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.number_batch(regclass, name, bigint, bigint, bigint, bigint, boolean) IS 'numbers some rows above a place; how many are left is null unless these were the last ones';
 
--- What commits can have no settings of its own, and names are looked up by those of the caller.  So all are qualified here, and
--- nothing is done but to begin transactions.  hold_extensions() is called by name: so first it is made sure that the schema
--- is still a superuser's, and stays.
+-- A procedure that commits can have no settings of its own, and PostgreSQL looks up its names under the caller's search path.  So all names are qualified,
+-- and the procedure only begins transactions.  It calls hold_extensions() by name: so it first makes sure that the schema belongs to a superuser,
+-- and stays.
 CREATE PROCEDURE @extschema@.uid_number_rows("table" regclass, id_column name, above bigint DEFAULT NULL, "begin" boolean DEFAULT false, INOUT numbered bigint DEFAULT NULL,
 	INOUT late bigint DEFAULT NULL, INOUT last_number bigint DEFAULT NULL, INOUT horizon bigint DEFAULT NULL, INOUT remaining bigint DEFAULT NULL)
 LANGUAGE plpgsql
@@ -390,7 +388,7 @@ DECLARE
 	place bigint := above;
 	begins boolean := "begin";
 BEGIN
-	-- In a transaction of the caller's this fails, before there is work that would be lost.
+	-- COMMIT fails inside a transaction block of the caller, before there is work that would be lost.
 	COMMIT;
 	SET TRANSACTION ISOLATION LEVEL READ COMMITTED;
 	numbered := NULL;

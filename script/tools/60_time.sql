@@ -1,11 +1,10 @@
 --
--- The time of an id as an expression of PostgreSQL's own functions alone, for where a function of an extension may not
--- stand, as in a virtual column, and for databases that have the ids without the extension.
+-- The time of an id as an expression that calls PostgreSQL's own functions alone.  Virtual columns refuse functions of extensions, and some databases
+-- have the ids without the extension.
 --
--- It is exact arithmetic on whole microseconds: an interval times a number is rounded only where the product has more than
--- 53 bits, which is 285 years after the epoch.  Seconds as float8 in to_timestamp() are not exact: of ticks of 10 ms, and
--- of microseconds, some are a microsecond off.  And the sum is one of timestamps without a zone, since the sum of a timestamptz and an
--- interval depends on the zone of the session, and so is not immutable.
+-- The arithmetic is exact, on whole microseconds.  PostgreSQL rounds an interval times a number only when the product has more than 53 bits, 285 years after the
+-- epoch.  to_timestamp() with seconds as float8 is not exact: some ticks of 10 ms, and of microseconds, are a microsecond off.  The sum is of timestamps without
+-- time zone, since the sum of a timestamptz and an interval depends on the session's time zone, and so is not immutable.
 --
 
 CREATE FUNCTION @extschema@.uid_time_expression(id_column name DEFAULT 'id', layout text DEFAULT NULL) RETURNS text
@@ -16,7 +15,7 @@ BEGIN ATOMIC
 			regexp_replace(to_char(timestamp '1970-01-01' + n.epoch * interval '1 us', 'YYYY-MM-DD HH24:MI:SS.US'), '( 00:00:00)?\.?0*$', ''),
 			uidgen_tools.write_name(id_column),
 			' >> ' || nullif(b.behind, 0),
-			-- Nothing is above the time but, where it is on top and the sign bit is not its own, zeros.
+			-- Only zeros are above the time, if it is the highest field and the sign bit is not part of it.
 			CASE WHEN n.layout !~ '^time:' OR b.own + b.behind = 64 THEN ' & ' || n.max_tick END,
 			CASE WHEN n.unit % 1000000 = 0 THEN n.unit / 1000000 || ' s' WHEN n.unit % 1000 = 0 THEN n.unit / 1000 || ' ms' ELSE n.unit || ' us' END)
 		FROM uidgen.layout_numbers(layout) AS n,

@@ -40,7 +40,7 @@ BEGIN
 	largest := 9223372036854775807 >> (63 - bits);
 	IF value NOT BETWEEN 0 AND largest THEN
 		RAISE EXCEPTION 'number % is out of range', value USING ERRCODE = 'numeric_value_out_of_range', DETAIL = format('Numbers of %s bits are 0 to %s.', bits, largest),
-				HINT = CASE WHEN value < 0 THEN 'Take numbers that count up from 0 or 1, such as those of a sequence.'
+				HINT = CASE WHEN value < 0 THEN 'Take numbers that count up from 0 or 1, such as values of a sequence.'
 					ELSE 'Give as many bits as the largest number will ever need; uid_unscramble() needs the same bits as uid_scramble() was given.' END;
 	END IF;
 

@@ -1,10 +1,10 @@
 --
--- What the tools have made in tables, compared with what they would make now.
+-- The check compares the objects that the tools have made in tables with what they would make now.
 --
--- Each topic has a function that knows, check_TOPIC() in the part that makes it: rows of a class, what is missing or different, and the statement that
--- mends it.  'anew': changes may have been missed, and readers copy the table anew; 'mend': it is made again, and nothing was missed; 'tell': only the
--- user can do it.  Monitoring calls this for tables of others, and is told no statements.  So all of it reads pg_catalog and the list of layouts alone, and raises no error
--- for a table that it finds strange.
+-- Each tool has a function check_TOOL() in its own part, which returns rows: a class, what is missing or different, and the statement that mends it.
+-- 'anew': changes may have been missed, and readers copy the table anew.  'mend': the object is made again, and nothing was missed.  'tell': only the user can
+-- act.  Monitoring calls the check for tables of others.  So it reads pg_catalog and the list of layouts alone, and raises no error for a table in an
+-- unexpected state.
 --
 
 CREATE FUNCTION uidgen_tools.check_table("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
@@ -24,7 +24,7 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_table(regclass) IS 'uid_check_table(), all topics';
 
--- Of a partition, the table that it is of; and itself, where it was tracked or numbered before it was attached.
+-- For a partition, the root is checked; and the partition itself, if it was tracked or numbered before it was attached.
 CREATE FUNCTION uidgen_tools.list_checked_tables() RETURNS SETOF regclass
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -1,8 +1,8 @@
 --
--- What comes last: only what is granted above is granted.
+-- Privileges: only those granted above remain.
 --
 
--- ALTER DEFAULT PRIVILEGES may have given more, on what superusers create in this database, to roles of its own.
+-- ALTER DEFAULT PRIVILEGES of this database may have granted more on objects that superusers create.
 DO $$
 DECLARE
 	object record;
