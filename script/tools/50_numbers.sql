@@ -297,12 +297,8 @@ DECLARE
 BEGIN
 	PERFORM uidgen_tools.hold_extensions();
 	PERFORM uidgen_tools.be_patient(), uidgen_tools.refuse_numbering("table", id_column);
-	numbered := coalesce(numbered, 0);
-	late := coalesce(late, 0);
-	written := uidgen_tools.write_relation("table");
-	IF begins THEN
-		PERFORM uidgen_tools.make_numbers("table", id_column);
-	END IF;
+	SELECT coalesce(numbered, 0), coalesce(late, 0), uidgen_tools.write_relation("table") INTO numbered, late, written;
+	PERFORM uidgen_tools.make_numbers("table", id_column) WHERE begins;
 	-- What was found before there are all locks is looked at once more.
 	LOOP
 		PERFORM uidgen_tools.refuse_numbering("table", id_column), uidgen_tools.refuse_numbers("table", id_column);
