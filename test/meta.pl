@@ -356,8 +356,6 @@ none('each test and helper begins with a comment',
 	grep { m{^(?:test|tools|sql)/} && !m{/(?:corpus|expected|frozen|procedures)/|\.(?:md|json|out)$|/\.npmrc$} && slurp($_) !~ m{\A(?:#!.*\n)?\s*(?:#|//|/\*|--|""")} } @files);
 my @listed = map { /^(\S+) +\S/ } split /\n/, `./check --list`;
 is_deeply([ sort @listed ], [ sort grep { m{^(?:sql/\w+\.sql|test/(?:isolation/specs/\w+\.spec|unit/test_\w+\.c|fuzz/fuzz_\w+\.c|model/\w+\.pml|(?:\w+/)?\w+\.pl))$} } @files ], './check --list has a sentence of each test');
-my %links = map { s{^\.\./}{} ? $_ : "test/$_" => 1 } slurp('test/README.md') =~ /\]\(([^)#]+)/g;
-none('test/README.md links to what exists', grep { !-e } keys %links);
 
 # ---- What ./check runs ----
 

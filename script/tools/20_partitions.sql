@@ -292,7 +292,6 @@ BEGIN
 	tracked := (SELECT d.function FROM pg_partition_ancestors("table") WITH ORDINALITY AS a (relid, n) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.function IS NOT NULL ORDER BY a.n DESC LIMIT 1);
 	FOR n IN 1 .. coalesce(cardinality(names), 0)
 	LOOP
-		-- Both lists are sorted, so each entry is read once.
 		WHILE highs[at] <= begins[n] LOOP
 			at := at + 1;
 		END LOOP;
@@ -575,8 +574,7 @@ DECLARE
 	messages CONSTANT text := current_setting('client_min_messages');
 	going oid[];
 	partition record;
-	deleted oid[];
-	told oid[] := '{}';
+	told oid[];
 	mark text;
 	statement text;
 BEGIN
@@ -608,38 +606,31 @@ BEGIN
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_references("table");
 	END IF;
-	-- Changes are tracked at the root of a table that is itself a partition.
-	deleted := ARRAY(SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL);
+	told := ARRAY(SELECT uidgen_tools.list_marked("table", going));
 	IF "execute" AND going <> '{}' THEN
 		-- The parent's lock does not prevent a rename of a partition.  DROP locks a default partition, too.
 		SELECT array_agg(p.relation ORDER BY array_position(going, p.relation)) INTO going FROM uidgen_tools.list_partitions("table") AS p WHERE p.relation = ANY (going) AND NOT p.detaching;
-		told := ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION
-			SELECT f.relid FROM unnest(going) AS g (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(g.relid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid));
 		PERFORM uidgen_tools.lock_tables(NULL, going || (SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE'),
 			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(told);
-		told := '{}';
 		-- A partition that was past may be for another time by now.  The messages about kept partitions came before.
 		PERFORM set_config('client_min_messages', 'error', true);
 		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force)) WITH ORDINALITY AS c (relation, place)
 			WHERE c.relation = ANY (going) ORDER BY c.place);
 		PERFORM set_config('client_min_messages', messages, true);
+		told := ARRAY(SELECT uidgen_tools.list_marked("table", going));
 	END IF;
 	FOR partition IN
-		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind,
-				ARRAY(SELECT u.relid FROM unnest(deleted) AS u (relid) UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(c.oid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid)) AS deleted
+		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
 			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
 				JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = g.relation AND p.is_recorded AND NOT p.detaching
 				JOIN pg_class AS c ON c.oid = g.relation
 			ORDER BY g.place
 	LOOP
 		statement := format('DROP %s %s;', partition.kind, partition.written);
-		IF "execute" THEN
-			PERFORM uidgen.run_confined(statement);
-		END IF;
 		-- No trigger fires for rows of a dropped partition: so the same transaction writes a mark for readers.
-		told := ARRAY(SELECT u.relid FROM unnest(CASE WHEN "execute" THEN told ELSE '{}' END || partition.deleted) AS u (relid) GROUP BY 1 ORDER BY 1);
-		mark := (SELECT string_agg(uidgen_tools.write_mark(u.relid), ' ' ORDER BY u.relid) FROM unnest(told) AS u (relid));
+		mark := (SELECT string_agg(uidgen_tools.write_mark(u.relid), ' ' ORDER BY u.relid) FROM unnest(CASE WHEN "execute" THEN told ELSE ARRAY(SELECT uidgen_tools.list_marked("table", ARRAY[partition.relation])) END) AS u (relid));
+		PERFORM uidgen.run_confined(statement) WHERE "execute";
 		IF mark IS NULL OR "execute" THEN
 			RETURN NEXT statement;
 		ELSE

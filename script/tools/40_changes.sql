@@ -804,6 +804,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_former_deleted(regclass, oid) IS 'the tables of deleted keys of other tracked tables that partitions of this one have come from';
 
+-- Changes are tracked at the root of a table that is itself a partition.
+CREATE FUNCTION uidgen_tools.list_marked("table" regclass, partitions oid[]) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL
+	UNION SELECT f.relid FROM unnest(partitions) AS p (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(p.relid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid);
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_marked(regclass, oid[]) IS 'the tables of deleted keys that get a mark when partitions of a table are dropped';
+
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$

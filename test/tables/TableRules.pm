@@ -41,7 +41,7 @@ tool('each former key is kept', qr/WHEN \(NOT \(%s\)\)/, 'WHEN (false AND NOT (%
 tool('triggers fire in subscribers', qr/ENABLE ALWAYS/, 'ENABLE', 'tskp', 'track ins apply poll', 'CKT');
 tool('a table with a child is not tracked', qr/EXISTS \(SELECT FROM pg_inherits AS i WHERE "table" IN/, 'false AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN', 't', 'track ins child poll', 'CK');
 tool('partitions that are made have a trigger for TRUNCATE', qr/CASE WHEN tracked IS NULL/, 'CASE WHEN true', 'p', 'track*2 ins*8 leaf_drop parts leaf_trunc*6 poll*2 check', 'CK');
-tool('columns of the key are compared', qr/WHERE h\.type IS DISTINCT FROM k\.type/, 'WHERE false', 'tsk', 'track ins del pk type adopt_by_hint poll', 'ACKR');
+tool('columns of the key are compared', qr/WHERE \(p\.old_name = p\.name AND p\.old_type = p\.type\) IS NOT TRUE/, 'WHERE false', 'tsk', 'track ins del pk type adopt_by_hint poll', 'ACKR');
 tool('a function that writes elsewhere is found', qr/CASE WHEN f\.writes_elsewhere THEN 'anew'/, q(CASE WHEN false THEN 'anew'), 'tskp', 'track schemas check poll', 'CK');
 tool('what goes ends before the time', qr/r\.high <= own\.bound/, 'r.low <= own.bound', 'p', 'ins drop', 'P');
 tool('a row has one number', qr/ AND NOT EXISTS \(SELECT FROM %3\$s AS n WHERE n\.id = t\.%1\$s\) ORDER/, ' ORDER', 'tp', 'ins number', 'NT');
