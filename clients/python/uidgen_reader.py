@@ -21,6 +21,8 @@ class _Connection:
     def get(self):
         if self._made is None:
             self._made = self._connect()
+            if self._made.autocommit:   # the place would move before the rows are handed over
+                raise ValueError("the connection is in autocommit mode: a reader needs transactions")
         return self._made
 
     def close(self):

@@ -161,10 +161,10 @@ BEGIN
 	-- One statement for all, since the functions call each other, and this function can be among them.
 	EXECUTE (SELECT format('DROP ROUTINE %s', string_agg(f::text, ', ')) FROM uidgen.own_functions(home) AS f);
 EXCEPTION WHEN dependent_objects_still_exist THEN
-	-- The error is raised anew, without the context that names each function.
-	GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;
+	GET STACKED DIAGNOSTICS users = PG_EXCEPTION_DETAIL;		-- without the context, which names each function
 	RAISE EXCEPTION 'the functions of % are in use', home
-		USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users, HINT = 'Drop what depends on them first: a default that is dropped changes no row.';
+		USING ERRCODE = 'dependent_objects_still_exist', DETAIL = users,
+			HINT = CASE WHEN home = to_regnamespace('uidgen') AND to_regprocedure('uidgen_tools.take_out()') IS NOT NULL THEN 'Take out the tools first: SELECT uidgen_tools.take_out(). Then drop what else depends on them: ' ELSE 'Drop what depends on them first: ' END || 'a default that is dropped changes no row.';
 END
 $$;
 COMMENT ON FUNCTION uidgen.drop_functions(regnamespace) IS 'drops the functions of a schema of the edition, with those that users call';

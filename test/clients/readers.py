@@ -27,10 +27,9 @@ source.execute(TABLES)
 name = source.info.dbname + "_copy"
 source.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc")
 target = psycopg.connect(dbname=name, autocommit=True)
-target.execute('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, "50%" int DEFAULT 7, half numeric GENERATED ALWAYS AS (price / 2) STORED)')
-target.execute('ALTER TABLE item DROP COLUMN "50%"')
+target.execute('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, "50%" int DEFAULT 7, half numeric GENERATED ALWAYS AS (price / 2) STORED); ALTER TABLE item DROP COLUMN "50%"')
 connect_shop, connect_copy = lambda: psycopg.connect(client_encoding="utf8"), lambda: psycopg.connect(dbname=name, client_encoding="utf8")
-sent = []
+sent, errors = [], []
 
 
 # What fails is sent again; what it wrote is not there then.
@@ -44,11 +43,13 @@ def send(rows, connection):
 source.execute("CREATE TABLE seen (id bigint)")
 #page
 consumer = Consumer(connect_shop, '"out%box"', "it's", limit=50, places='"a % place"')
-try:
-    consumer.poll(send)
-    check("without a place nothing is read", False)
-except Exception as error:
-    check("without a place nothing is read", 'a % place' in str(error))
+for what, call, reason in [("without a place nothing is read", lambda: consumer.poll(send), "a % place"),
+    ("autocommit is refused", Consumer(lambda: psycopg.connect(autocommit=True), "outbox", "auto").begin, "autocommit mode")]:
+    try:
+        call()
+        check(what, False)
+    except Exception as error:
+        check(what, reason in str(error))
 consumer.begin()
 polls = 0
 
@@ -81,7 +82,6 @@ def read_plainly():
             plain.extend(id for id, in connection.execute('SELECT id FROM "out%%box" WHERE id > %s ORDER BY id', [plain[-1] if plain else 0]))
 
 
-errors = []
 writers = [threading.Thread(target=write, args=[n]) for n in range(8)]
 runner = threading.Thread(target=consumer.run, args=[send], kwargs=dict(pause=0.001, failed=lambda error: errors.append(str(error)) or True))
 control = threading.Thread(target=read_plainly)

@@ -43,7 +43,7 @@ is(as($node, 'landlord', 'app', q{
 	SELECT count(*) FROM uid_partitions('event', now() - interval '3 months', now() + interval '1 month', '1 month', true);
 	INSERT INTO event (body) VALUES ('a') RETURNING tableoid::regclass = to_regclass(to_char(uid_timestamp(id), '"event_"YYYY_MM'));
 	SELECT count(*) FROM uid_drop_partitions('event', date_trunc('month', now()) - interval '1 month', true, true)}) =~ s/\n/ /gr, '5 t 2', 'partitions are made, used and dropped');
-like(as($node, 'landlord', 'app', 'SELECT uidgen.take_out()'), qr/2BP01/, 'the edition stays while there are tools');
+like(as($node, 'landlord', 'app', 'SELECT uidgen.take_out()'), qr/2BP01.*HINT:  Take out the tools first: SELECT uidgen_tools\.take_out\(\)/s, 'the edition stays while there are tools, which its hint names');
 is(as($node, 'landlord', 'app', 'SELECT uidgen_tools.take_out()'), '', 'they are taken out');
 is($node->safe_psql('app', q{SELECT count(*) FROM pg_proc WHERE proname ~ '^uid_(partitions|drop_|adopt|track|purge|check|number|time_e|scr)'}), '0', '... and all of them');
 
