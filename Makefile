@@ -167,6 +167,7 @@ made: scripts
 	perl '$(srcdir)/docs/build/decoder.pl'
 	cd '$(srcdir)' && awk -f test/vectors.awk test/vectors.tsv sql/vectors.sql >test/vectors.sql && mv test/vectors.sql sql/
 scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-registry,$(call script,$(kind)))
+	$(if $(filter scripts,$(MAKECMDGOALS)),@echo "The scripts are there: $^.  Next: psql -q -d DATABASE -f one of them")
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
@@ -214,6 +215,7 @@ $(UPDATES_FROM:%=$(call script,uidgen-registry,%--)): $(call script,uidgen-regis
 
 # Not one of PGXS's MODULES, which are made of one file each.
 all: $(LIBPQ_MODULE)$(DLSUFFIX)
+	$(if $(MAKECMDGOALS),,@echo "uidgen is built.  Next: sudo make install, and in psql CREATE EXTENSION uidgen")
 $(LIBPQ_OBJS): override CPPFLAGS += -I$(libpq_srcdir)
 $(LIBPQ_MODULE)$(DLSUFFIX): $(LIBPQ_OBJS)
 	$(LINK.shared) $(LIBPQ_OBJS) $(LDFLAGS) $(LDFLAGS_SL) $(BE_DLLLIBS) $(libpq) -lpthread -o $@
