@@ -20,7 +20,10 @@ SELECT CASE WHEN range_start_integer = uid_min(date_trunc('day', uid_timestamp((
 FROM timescaledb_information.chunks WHERE hypertable_name = 'event' ORDER BY range_start_integer DESC LIMIT 1;
 
 \o /dev/null
---page
+CREATE FUNCTION id_time(bigint) RETURNS timestamptz LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+	RETURN uid_timestamp($1, 'time:41:1ms worker:10 sequence:12 epoch:2025-01-01');
+CREATE TABLE reading (id bigint PRIMARY KEY DEFAULT uid_next(), body text);
+SELECT create_hypertable('reading', by_range('id', interval '1 day', partition_func => 'id_time'));
 INSERT INTO reading (id, body) SELECT uid_make(now() - n * interval '1 day', 0, 0), 'old' FROM generate_series(0, 40) AS n;
 SELECT drop_chunks('reading', now() - interval '30 days');
 \o
