@@ -54,7 +54,7 @@ sub statements_of
 		{
 			$statements[-1][0] .= $line;
 		}
-		elsif ($line =~ /^(?:SELECT|INSERT|LOCK|CREATE|ALTER|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|CALL|EXPLAIN|ANALYZE|SET|RESET|REVOKE|COMMENT|GRANT|DROP|WITH|DO|\\\w)\b|^--(?!-)/)
+		elsif ($line =~ /^(?:SELECT|INSERT|LOCK|CREATE|ALTER|UPDATE|DELETE|BEGIN|COMMIT|ROLLBACK|CALL|EXPLAIN|ANALYZE|SET|RESET|REVOKE|COMMENT|GRANT|DROP|PREPARE|EXECUTE|WITH|DO|\\\w)\b|^--(?!-)/)
 		{
 			push @statements, [ $line, undef ];
 		}
