@@ -212,4 +212,11 @@ put_in($main, add_database($main, 'third'), "worker_id=$kept", 'max_ahead=1h');
 is(as($main, 'landlord', 'third', undef, '-q', '-o', '/dev/null', '-f', "$table.2"), '', '... into a database with the edition');
 is(as($main, 'landlord', 'third', $insert), "t|$kept", '... which goes on above');
 
+# The way back that the page has, where ids are ahead of the clock.
+go_ahead($main, 'third', 600);
+as($main, 'landlord', 'third', $insert . '; DROP SCHEMA uidgen CASCADE');
+my ($anew) = slurp_file("$FindBin::RealBin/../../docs/sql-edition.md") =~ /^### After `DROP SCHEMA .*?```sql\n(.*?)```/ms;
+like(as($main, 'landlord', 'third', $anew =~ s/\\i \S+/\\i $in/r =~ s/worker_id => 5/worker_id => $kept, max_ahead => '1h'/r), qr/^worker id $kept,(?!.*ERROR)/s, 'the schema was dropped');
+is(as($main, 'landlord', 'third', $insert), "t|$kept", '... and ids go on above');
+
 done_testing();
