@@ -499,6 +499,7 @@ DECLARE
 	kept text[] := '{}';
 	held interval := '0';
 	reached timestamptz := now();
+	since timestamptz;
 	row_id bigint;
 BEGIN
 	FOR p IN
@@ -514,17 +515,14 @@ BEGIN
 		-- Times that two partitions cover, as after a new layout, count once.
 		CONTINUE WHEN p.relkind = 'f' OR p.since >= reached;
 		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[p.relation], 'ACCESS SHARE');
-		row_id := uidgen.run_confined(format('SELECT d.%s FROM %s AS d LIMIT 1', key, uidgen_tools.write_relation(p.relation)))::bigint;
-		IF p.until > now() THEN
-			-- The partition may hold only rows of a night in which the clock was wrong: so its range counts from a row on, not from its begin.
-			held := held + (reached - least(reached, coalesce(uidgen_tools.tell_time(row_id, p.layout), reached)));
-		ELSIF row_id IS NULL THEN
-			CONTINUE;
-		ELSE
-			-- The range ends with the last row if no counted partition follows it.
-			held := held + (CASE WHEN p.until >= reached THEN reached ELSE uidgen_tools.tell_time(uidgen.run_confined(format('SELECT max(d.%s) FROM %s AS d', key, uidgen_tools.write_relation(p.relation)))::bigint, p.layout) END - p.since);
-		END IF;
-		reached := p.since;
+		row_id := uidgen.run_confined(format(CASE WHEN p.until > now() THEN 'SELECT min(d.%s) FROM %s AS d' ELSE 'SELECT d.%s FROM %s AS d LIMIT 1' END, key, uidgen_tools.write_relation(p.relation)))::bigint;
+		CONTINUE WHEN row_id IS NULL;
+		-- The present partition may hold only rows of a night in which the clock was wrong: so it counts from its first row on, or from its begin if that row is near it.
+		since := CASE WHEN p.until > now() THEN least(reached, uidgen_tools.tell_time(row_id, p.layout)) ELSE p.since END;
+		since := CASE WHEN since - p.since > (now() - before) / 10 THEN since ELSE p.since END;
+		-- The range ends with the last row if no counted partition follows it.
+		held := held + (CASE WHEN p.until >= reached THEN reached ELSE uidgen_tools.tell_time(uidgen.run_confined(format('SELECT max(d.%s) FROM %s AS d', key, uidgen_tools.write_relation(p.relation)))::bigint, p.layout) END - since);
+		reached := since;
 	END LOOP;
 	IF kept <> '{}' THEN
 		RAISE NOTICE 'partitions of table "%" are kept: "%"', parent.shown, array_to_string(kept, '", "')

@@ -245,6 +245,21 @@ foreach my $kind (kinds())
 	keeper_says('DROP TABLE used_array');
 	is(keeper_says(qq{SELECT uid_drop_partitions('used', $half, true, force => true)}) =~ /^(DROP .*)/ && $1, qq{DROP TABLE "public"."used_$m[4]";}, '... and can go when that is gone');
 
+	# ---- the order in which rows are stored is nothing, and a partition ends before the time at which it ends ----
+
+	keeper_says(q{CREATE TABLE turned (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('turned', now() - interval '3 months', now(), '1 month', true)});
+	@m = split ' ', expected_months("- interval '3 months'", '');
+	foreach my $case (
+		[ 'now()' => "date_trunc('month', now() - interval '1 month')", '', 0, 1 ],
+		# And a row as of a night with a wrong clock.
+		[ "date_trunc('month', now()) - interval '1 hour'" => "date_trunc('month', now() - interval '1 month')", 1, 0 ],
+		[ "date_trunc('month', now() - interval '1 month') + interval '4 days'" => "date_trunc('month', now())", '1 2', 0 ])
+	{
+		my ($newest, $before, $kept, @gone) = @$case;
+		is(keeper_says("BEGIN; INSERT INTO turned SELECT uid_min(t) FROM generate_series($newest, date_trunc('month', now() - interval '3 months'), '-7 hours') AS t; INSERT INTO turned SELECT uid_min(now()) WHERE '$kept' = '1'; SELECT uid_drop_partitions('turned', $before)") =~ s/\nDETAIL.*//sr =~ s/^psql.*: (?=")//mr,
+			join("\n", (map { qq{DROP TABLE "public"."turned_$m[$_]";} } @gone), $kept eq '' ? () : join ', ', map { qq{"turned_$m[$_]"} } split ' ', $kept), "rows until $newest: what ends before $before");
+	}
+
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
 
 	my $recent = q{SELECT count(*) FROM event WHERE uid_between(id, '} . $node->safe_psql('app', q{SELECT now() - interval '5 months'}) . q{', NULL)};
