@@ -1096,12 +1096,15 @@ AS $$
 #variable_conflict error
 DECLARE
 	present CONSTANT timestamptz := now();
+	patience CONSTANT text := current_setting('lock_timeout');
 	d record;
+	locked oid;
 	written text;
 	version text;
 	keys text;
 	no_keys text;
 	floor bigint;
+	purged bigint;
 BEGIN
 	IF num_nulls("table", before) > 0 THEN
 		RAISE EXCEPTION 'no argument of uid_purge_deleted() may be null'
@@ -1111,30 +1114,43 @@ BEGIN
 				DETAIL = format('This transaction has %s, and would not see that a table was renamed or given to another role before it has its lock.', current_setting('transaction_isolation')),
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
-	PERFORM uidgen_tools.refuse_other_kinds("table", 'Name');
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
-	d := uidgen_tools.find_deleted("table");
-	IF d.relation IS NULL THEN
-		RAISE EXCEPTION 'the changes of table "%" are not tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
-			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name the table for which uid_track_changes() was called, not the table of deleted keys.';
-	ELSIF before > present THEN
-		RAISE EXCEPTION 'uid_purge_deleted() deletes only what is past'
-			USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
-				HINT = 'Give a time that has passed, and that all readers have passed.';
-	END IF;
-	written := uidgen_tools.write_relation(d.relation);
+	-- All is read again under the lock.
+	LOOP
+		PERFORM uidgen_tools.refuse_other_kinds("table", 'Name');
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+		d := uidgen_tools.find_deleted("table");
+		IF d.relation IS NULL THEN
+			RAISE EXCEPTION 'the changes of table "%" are not tracked', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
+				USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name the table for which uid_track_changes() was called, not the table of deleted keys.';
+		ELSIF before > present THEN
+			RAISE EXCEPTION 'uid_purge_deleted() deletes only what is past'
+				USING ERRCODE = 'invalid_parameter_value', DETAIL = format('"before" is %s, and it is now %s.', before, present),
+					HINT = 'Give a time that has passed, and that all readers have passed.';
+		END IF;
+		EXIT WHEN d.relation = locked;
+		IF locked IS NOT NULL THEN
+			PERFORM uidgen_tools.explain_renaming(locked);
+		END IF;
+		locked := d.relation;
+		written := uidgen_tools.write_relation(locked);
+		PERFORM uidgen_tools.lock_by_name(locked, written, 'SHARE UPDATE EXCLUSIVE');
+	END LOOP;
 	version := uidgen_tools.write_name(d.version);
-	PERFORM uidgen_tools.lock_by_name(d.relation, written, 'SHARE UPDATE EXCLUSIVE');
-	PERFORM uidgen_tools.refuse_other_owners(ARRAY[d.relation]), uidgen_tools.refuse_hidden_rows(d.relation, 'uid_purge_deleted()');
+	PERFORM uidgen_tools.refuse_hidden_rows(locked, 'uid_purge_deleted()'), uidgen_tools.be_patient();
 	-- Columns of a former key count, too: a row with any key is no mark.
 	SELECT format('num_nonnulls(%s) > 0', string_agg('d.' || uidgen_tools.write_name(a.attname), ', ')), string_agg(format('%s = NULL', uidgen_tools.write_name(a.attname)), ', ' ORDER BY a.attnum) INTO keys, no_keys
-		FROM pg_attribute AS a WHERE a.attrelid = d.relation AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> d.version;
+		FROM pg_attribute AS a WHERE a.attrelid = locked AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> d.version;
 	floor := uidgen.run_confined(format('SELECT max(d.%2$s) FROM %1$s AS d WHERE d.%2$s < %3$s AND %4$s', written, version, uidgen.first_since(before), keys));
-	IF floor IS NULL THEN
-		RETURN 0;
-	END IF;
-	RETURN uidgen.run_confined(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING %4$s AS is_key), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(*) FILTER (WHERE g.is_key) FROM gone AS g) + count(*) FROM mark',
-		written, version, floor, keys, no_keys));
+	-- Only the owner can have locked a row.
+	BEGIN
+		purged := uidgen.run_confined(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING %4$s AS is_key), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(*) FILTER (WHERE g.is_key) FROM gone AS g) + count(*) FROM mark',
+			written, version, floor, keys, no_keys)) WHERE floor IS NOT NULL;
+	EXCEPTION WHEN lock_not_available THEN
+		RAISE EXCEPTION 'table % is in use', written
+			USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(locked, 'EXCLUSIVE'), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
+	END;
+	PERFORM set_config('lock_timeout', patience, true);
+	RETURN coalesce(purged, 0);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.purge_deleted(regclass, timestamptz) IS 'uid_purge_deleted(), which cannot have settings of its own and be seen as one query';

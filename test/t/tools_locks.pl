@@ -161,12 +161,15 @@ foreach my $kind (kinds())
 	is((tool(q{CREATE TABLE bill (id bigint PRIMARY KEY, other bigint NOT NULL UNIQUE); INSERT INTO bill SELECT n, n + 10 FROM generate_series(1, 3) AS n; CALL uid_number_rows('bill', 'id', begin => true)}))[1] =~ s/^3\|0\|3\|.*//r, '', 'three numbers');
 	my $past = q{uid_drop_partitions('ring', now() - interval '4 months', true, true)};
 	is((tool(q{CREATE TABLE ring (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id); CREATE TABLE keyed (id bigint PRIMARY KEY, other bigint); SELECT FROM uid_partitions('ring', now() - interval '7 months', now(), '1 month', true)}))[1], '', '... and partitions');
+	is((tool(q{CREATE TABLE parcel (id bigint PRIMARY KEY); SELECT uid_track_changes('parcel', execute => true); INSERT INTO parcel VALUES (1), (2); DELETE FROM parcel}))[0], '', '... and deleted keys');
+
 	my ($low, $high, $layout) = split /\|/, (tool(q{SELECT uid_min(now() + interval '2 months'), uid_min(now() + interval '3 months'), substring(obj_description(inhrelid) from '"(.*)"') FROM pg_inherits WHERE inhparent = 'ring'::regclass LIMIT 1}))[1];
 	my ($oldest, $second) = split /\n/, (tool(q{SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ring'::regclass ORDER BY 1 LIMIT 2}))[1];
 	foreach my $case (
 		[ 'a column exchanged' => q{ALTER TABLE bill RENAME id TO x; ALTER TABLE bill RENAME other TO id} => q{CALL uid_number_rows('bill', 'id')} => qr/ERROR:  column "id" is not the one by which the rows of table "bill" are numbered/ ],
 		[ 'a column unique no more' => q{ALTER TABLE bill DROP CONSTRAINT bill_pkey} => q{CALL uid_number_rows('bill', 'x')} => qr/ERROR:  column "x" of table "bill" is not a unique bigint/ ],
 		[ 'another primary key' => 'ALTER TABLE keyed DROP CONSTRAINT keyed_pkey, ADD PRIMARY KEY (other)' => q{SELECT FROM uid_adopt('keyed', execute => true); SELECT attname FROM pg_attribute WHERE attrelid = 'keyed'::regclass AND atthasdef} => qr/^other$/m ],
+		[ 'changes tracked no more' => 'SET LOCAL client_min_messages = warning; LOCK TABLE parcel_deleted; DROP FUNCTION parcel_deleted() CASCADE' => q{SELECT uid_purge_deleted('parcel', now())} => qr/ERROR:  the changes of table "parcel" are not tracked/ ],
 		[ 'another range' => "ALTER TABLE ring DETACH PARTITION $oldest; ALTER TABLE ring ATTACH PARTITION $oldest FOR VALUES FROM ($low) TO ($high); COMMENT ON TABLE $oldest IS 'uidgen: ids of layout \"$layout\" from $low to $high'; INSERT INTO ring VALUES ($low)" => "SELECT $past" => qr/\A(?!.*$oldest).*^DROP TABLE "public"\."$second";$/ms ])
 	{
 		my ($what, $change, $sql, $says) = @$case;
@@ -222,10 +225,13 @@ foreach my $kind (kinds())
 	  foreach q{uid_adopt('ware', 'id', true)}, q{uid_track_changes('ware', execute => true)};
 	$reader->query_safe('COMMIT');
 	is((tool(q{CREATE TABLE invoice (id bigint PRIMARY KEY); CALL uid_number_rows('invoice', 'id', begin => true)}))[0], '', 'a table with numbers');
-	foreach my $statement ('LOCK TABLE invoice_number IN SHARE MODE', 'SELECT FROM invoice_number_counter FOR UPDATE')
+	is((tool(q{CREATE TABLE letter (id bigint PRIMARY KEY); SELECT uid_track_changes('letter', execute => true); INSERT INTO letter VALUES (1), (2); DELETE FROM letter}))[0], '', '... and one with deleted keys');
+	foreach my $case (map({ [ $_ => q{CALL uid_number_rows('invoice', 'id')} ] } 'LOCK TABLE invoice_number IN SHARE MODE', 'SELECT FROM invoice_number_counter FOR UPDATE'),
+		map({ [ $_ => q{SELECT uid_purge_deleted('letter', now())} ] } 'LOCK TABLE letter_deleted IN SHARE MODE', 'SELECT FROM letter_deleted WHERE id = 1 FOR UPDATE'))
 	{
+		my ($statement, $call) = @$case;
 		$reader->query_safe("BEGIN; $statement");
-		like((tool(q{CALL uid_number_rows('invoice', 'id')}))[1], qr/55P03: table "public"\."invoice_number\w*" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has \w+Lock on it\.\nHINT:  Call it again/, "$statement: numbering does not wait without a limit");
+		like((tool("SET statement_timeout = '30s'; $call"))[1], qr/55P03: table "public"\."\w+" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has \w+Lock on it\.\nHINT:  Call it again/, "$statement: $call does not wait without a limit");
 		$reader->query_safe('ROLLBACK');
 	}
 	$reader->query_safe(q{BEGIN; LOCK TABLE ware; PREPARE TRANSACTION 'the half'});
