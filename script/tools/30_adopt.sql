@@ -42,15 +42,17 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.look_at_column(regclass, name, regprocedure) IS 'what uid_adopt() has to know of a column; nothing if there is no such table';
 
--- On a way back, which may be taken at any time: other tools and people may have written into the comment by then.
-CREATE FUNCTION uidgen_tools.write_uncomment("table" regclass, "column" name, beginning text) RETURNS text
+-- A printed statement may be run at any time: other tools and people may have written into the comment by then.
+CREATE FUNCTION uidgen_tools.write_line("table" regclass, "column" name, beginning text, line text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT format('DO %s;', uidgen_tools.write_literal(format('BEGIN EXECUTE %s OPERATOR(pg_catalog.||) pg_catalog.quote_nullable((SELECT pg_catalog.string_agg(l, pg_catalog.chr(10)) FROM pg_catalog.pg_attribute AS a, '
-		'pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.col_description(a.attrelid, a.attnum), pg_catalog.chr(10))) AS l WHERE a.attrelid OPERATOR(pg_catalog.=) %s AND a.attname OPERATOR(pg_catalog.=) %s AND NOT pg_catalog.starts_with(l, %s))); END',
-		uidgen_tools.write_literal(format('COMMENT ON COLUMN %s.%s IS ', uidgen_tools.write_relation("table"), uidgen_tools.write_name("column"))), uidgen_tools.write_regclass("table"), uidgen_tools.write_literal("column"), uidgen_tools.write_literal(beginning))));
+	SELECT format('DO %s;', uidgen_tools.write_literal(format(CASE WHEN line IS NULL THEN 'BEGIN EXECUTE %s OPERATOR(pg_catalog.||) pg_catalog.quote_nullable(%s); END' ELSE 'BEGIN EXECUTE %s OPERATOR(pg_catalog.||) pg_catalog.quote_nullable(pg_catalog.concat_ws(pg_catalog.chr(10), %s, %s)); END' END,
+			uidgen_tools.write_literal(format('COMMENT ON %s IS ', coalesce(format('COLUMN %s.', uidgen_tools.write_relation("table")) || uidgen_tools.write_name("column"), 'TABLE ' || uidgen_tools.write_relation("table")))),
+			format(CASE WHEN "column" IS NULL THEN '(SELECT pg_catalog.string_agg(l, pg_catalog.chr(10)) FROM pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.obj_description(%s, %3$L), pg_catalog.chr(10))) AS l WHERE NOT pg_catalog.starts_with(l, %4$s))'
+				ELSE '(SELECT pg_catalog.string_agg(l, pg_catalog.chr(10)) FROM pg_catalog.pg_attribute AS a, pg_catalog.unnest(pg_catalog.string_to_array(pg_catalog.col_description(a.attrelid, a.attnum), pg_catalog.chr(10))) AS l WHERE a.attrelid OPERATOR(pg_catalog.=) %s AND a.attname OPERATOR(pg_catalog.=) %s AND NOT pg_catalog.starts_with(l, %4$s))' END,
+				uidgen_tools.write_regclass("table"), uidgen_tools.write_literal("column"), 'pg_class', uidgen_tools.write_literal(beginning)), uidgen_tools.write_literal(line))));
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_uncomment(regclass, name, text) IS 'the statement that takes lines with a beginning out of what the comment of a column is when it runs';
+COMMENT ON FUNCTION uidgen_tools.write_line(regclass, name, text, text) IS 'the statement that puts a line, or none, into what the comment of a column or table is when it runs, in the place of those with the same beginning';
 
 -- The column itself, columns that refer to it by foreign keys over any number of tables, and columns of deleted keys.  The root stands for its
 -- partitions.
@@ -567,7 +569,8 @@ BEGIN
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
 		-- DROP EXTENSION drops the default, too; this line tells uid_check_table() that there was a default.
-		SELECT array_remove(steps || uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()'), NULL), undo || uidgen_tools.write_uncomment("table", id_column, 'uidgen: the default is ') INTO steps, undo;
+		SELECT array_remove(steps || CASE WHEN "execute" OR w.line IS NULL THEN w.line ELSE uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', 'uidgen: the default is uid_next()') END, NULL), undo || uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', NULL) INTO steps, undo
+			FROM uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()') AS w (line);
 	END IF;
 	IF t.sequence IS NOT NULL THEN
 		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))

@@ -654,8 +654,9 @@ BEGIN
 					AND NOT EXISTS (SELECT FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
 						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
 	END IF;
-	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL AND (o."column" IS NULL OR a.attnum IS NOT NULL) THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END, u.written
-		FROM (VALUES ('TABLE ' || deleted, 'table ' || deleted, s.relation, NULL, 'uidgen: changes are tracked in ', line),
+	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL AND (o."column" IS NULL OR a.attnum IS NOT NULL) THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END,
+			CASE WHEN "execute" OR o.relation IS NULL OR o."column" IS NOT NULL AND a.attnum IS NULL THEN u.written ELSE uidgen_tools.write_line(o.relation, o."column", o.beginning, o.line) END
+		FROM (VALUES ('TABLE ' || deleted, 'table ' || deleted, s.relation, NULL::name, 'uidgen: changes are tracked in ', line),
 				(format('COLUMN %s.%s', s.written, version), format('column %s of table %s', version, s.written), "table"::oid, s.version, 'uidgen: changes are tracked in ', line),
 				(format('COLUMN %s.%s', deleted, version), format('column %s of table %s', version, deleted), s.relation, s.version, 'uidgen: versions of ', coalesce((uidgen_tools.find_version_record(s.relation, s.version)).line, uidgen_tools.write_version_record()))) AS o (object, shown, relation, "column", beginning, line)
 			LEFT JOIN pg_attribute AS a ON a.attrelid = o.relation AND a.attname = o."column"
@@ -869,7 +870,7 @@ BEGIN
 			(4, is_first, format('DROP TABLE %s;', deleted)),
 			(5, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
 			(6, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
-			(7, v.number IS NOT NULL AND is_first, uidgen_tools.write_uncomment("table", version_column, 'uidgen: changes are tracked in ')),
+			(7, v.number IS NOT NULL AND is_first, uidgen_tools.write_line("table", version_column, 'uidgen: changes are tracked in ', NULL)),
 			(8, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || ARRAY(SELECT uidgen_tools.write_relation(o.relation) FROM unnest(others) AS o (relation)), ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
@@ -904,7 +905,7 @@ BEGIN
 		-- LIKE copies comments, and no triggers.
 		SELECT true, CASE WHEN o.written IS NULL THEN format('table %s has the comment of a tracked one and no triggers: it is a copy, or has taken its place; to track it, call uid_track_changes(), and let readers copy it anew', s.written)
 					ELSE format('table %s has the comment of a tracked one, and so has %s, and neither has triggers: one is a copy; call uid_track_changes() for the other, and let readers copy it anew', s.written, o.written) END,
-				CASE WHEN o.written IS NULL THEN uidgen_tools.write_comment(format('COLUMN %s.%s', s.written, uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ', NULL) END
+				CASE WHEN o.written IS NULL THEN uidgen_tools.write_line("table", a.attname, 'uidgen: changes are tracked in ', NULL) END
 			FROM pg_attribute AS a
 				CROSS JOIN (SELECT CASE WHEN NOT bool_or(EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = l AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0)) THEN string_agg('table ' || uidgen_tools.write_relation(l), ', ' ORDER BY l) END
 					FROM uidgen_tools.list_copies("table", s.record) AS l) AS o (written)
@@ -1007,7 +1008,7 @@ BEGIN
 	END LOOP;
 	RETURN QUERY SELECT 'anew', format('ids are smaller now than the versions of table %s, so readers that go on from those see no change', s.written),
 			format('BEGIN; LOCK TABLE %1$s, %2$s IN ACCESS EXCLUSIVE MODE; UPDATE %1$s SET %3$s = %3$s; DELETE FROM %2$s; %4$s %5$s COMMIT;', s.written, d.written, uidgen_tools.write_name(s.version), uidgen_tools.write_mark(s.relation),
-				uidgen_tools.write_comment(format('COLUMN %s.%s', d.written, uidgen_tools.write_name(s.version)), r.comment, 'uidgen: versions of ', uidgen_tools.write_version_record()))
+				uidgen_tools.write_line(s.relation, s.version, 'uidgen: versions of ', uidgen_tools.write_version_record()))
 		FROM uidgen_tools.find_version_record(s.relation, s.version) AS r CROSS JOIN uidgen_tools.write_relation(s.relation) AS d (written) WHERE r.is_larger AND NOT ends;
 	call := uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)));
 	RETURN QUERY SELECT t.class, t.what, call FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;

@@ -51,18 +51,6 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_numbered(regclass, oid) IS 'the column whose ids have the numbers, if anything says which';
 
-CREATE FUNCTION uidgen_tools.write_numbered("table" regclass, id_column name, numbers text, comment text) RETURNS SETOF text
-LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
-AS $$
-	SELECT w.line FROM pg_attribute AS a
-			CROSS JOIN LATERAL uidgen_tools.write_comment(format('COLUMN %s.%s', uidgen_tools.write_relation("table"), uidgen_tools.write_name(a.attname)), col_description(a.attrelid, a.attnum),
-				'uidgen: rows are numbered by ', CASE WHEN a.attname = id_column THEN 'uidgen: rows are numbered by this column' END) AS w (line)
-		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND w.line IS NOT NULL
-	UNION ALL
-	SELECT w.line FROM uidgen_tools.write_comment('TABLE ' || numbers, comment, 'uidgen: numbers of column ', 'uidgen: numbers of column ' || uidgen_tools.write_name(id_column)) AS w (line) WHERE w.line IS NOT NULL;
-$$;
-COMMENT ON FUNCTION uidgen_tools.write_numbered(regclass, name, text, text) IS 'the statements by which tables say whose ids have the numbers';
-
 -- A constraint allows the counter a single row.  The counter has a key, since a publication may have all tables.
 CREATE FUNCTION uidgen_tools.write_counter(counter text, numbers text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -81,6 +69,19 @@ AS $$
 		WHERE t.oid = find_numbers."table";
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_numbers(regclass) IS 'the table of a table''s numbers, and the table of its last number; the names to make them with, if there are none';
+
+CREATE FUNCTION uidgen_tools.write_numbered("table" regclass, id_column name, numbers text, comment text) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT uidgen_tools.write_line("table", a.attname, 'uidgen: rows are numbered by ', c.line)
+		FROM pg_attribute AS a CROSS JOIN LATERAL (SELECT CASE WHEN a.attname = id_column THEN 'uidgen: rows are numbered by this column' END) AS c (line)
+		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND uidgen_tools.write_comment('', col_description(a.attrelid, a.attnum), 'uidgen: rows are numbered by ', c.line) IS NOT NULL
+	UNION ALL
+	SELECT CASE WHEN f.numbers IS NULL THEN w.line ELSE uidgen_tools.write_line(f.numbers, NULL, 'uidgen: numbers of column ', l.line) END
+		FROM uidgen_tools.find_numbers("table") AS f CROSS JOIN LATERAL (SELECT 'uidgen: numbers of column ' || uidgen_tools.write_name(id_column)) AS l (line)
+			CROSS JOIN LATERAL uidgen_tools.write_comment('TABLE ' || write_numbered.numbers, write_numbered.comment, 'uidgen: numbers of column ', l.line) AS w (line) WHERE w.line IS NOT NULL;
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_numbered(regclass, name, text, text) IS 'the statements by which tables say whose ids have the numbers';
 
 CREATE FUNCTION uidgen_tools.check_numbers("table" regclass, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

@@ -127,7 +127,7 @@ sub tries_names
 			append_to_file($script, ($way == 1 ? "\\o $file\n" : '') . join '', map { $way == 1 ? "$_->[0];\n" : $way == 0 ? "$_->[0] \\gexec\n" : "$_->[1] \\gexec\n" } @$round);
 			$said .= psql_says($database, $as, $options, '-f', $script);
 			next if $way != 1;
-			push @bad_lines, "$n: $_" foreach grep { !/^(?:BEGIN|SET|LOCK|ALTER|COMMENT|CREATE|SELECT|GRANT|REVOKE|DROP|COMMIT)\b.*;$/ || /$control/ } split /\n/, slurp_file($file);
+			push @bad_lines, "$n: $_" foreach grep { !/^(?:BEGIN|SET|LOCK|ALTER|COMMENT|CREATE|DO|SELECT|GRANT|REVOKE|DROP|COMMIT)\b.*;$/ || /$control/ } split /\n/, slurp_file($file);
 			$said .= psql_says($database, $as, $options, '-v', 'ON_ERROR_STOP=1', '-f', $file);
 		}
 		$said .= psql_says($database, $as, $options, '-c', 'CALL uid_number_rows(' . literal("$q{s}.$q{t}") . "::regclass, $column, begin => $_)") for $tracks ? qw(true false) : ();

@@ -527,6 +527,17 @@ SAID
 	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('other', $$the "v\ 's$$, execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
 	is(shop(q{SELECT format('COMMENT ON COLUMN other."the ""v\ ''s" IS %L', col_description('other'::regclass, 2) || E'\nit\'s mine \\\\') \gexec} . "\n$back") . shop(q{SELECT col_description('other'::regclass, 2)}) . said('other'), "it's mine \\", '... from a column that was there');
 
+	# What is printed leaves in a comment what comes into it before it is run.
+	begin('later', 'CREATE TABLE item (id bigserial PRIMARY KEY, changed bigint NOT NULL DEFAULT 0); INSERT INTO item DEFAULT VALUES');
+	my $printed = shop(q{SELECT uid_adopt('item', 'id'); SELECT uid_track_changes('item')});
+	my $comments = q{SELECT coalesce(col_description(attrelid, attnum), '-') FROM pg_attribute WHERE attrelid = '%s'::regclass AND attnum > 0 ORDER BY attnum};
+	is(shop("COMMENT ON COLUMN item.id IS 'mine'; COMMENT ON COLUMN item.changed IS E'mine,\ntoo'; $printed") . shop(sprintf $comments, 'item') . said('item'),
+		qq{mine\nuidgen: the default is uid_next()\nmine,\ntoo\nuidgen: changes are tracked in "s_later"."item_deleted"}, 'what is printed leaves lines that were written later');
+	shop(q{COMMENT ON TABLE item_deleted IS NULL; COMMENT ON COLUMN item_deleted.changed IS E'uidgen: versions of second 1893456000 begin with 9000000000000000000'});
+	$printed = shop(q{SELECT uid_track_changes('item'); SELECT statement FROM uid_check_table('item') WHERE statement LIKE 'BEGIN;%'});
+	is(shop("COMMENT ON TABLE item_deleted IS 'its'; COMMENT ON COLUMN item_deleted.changed IS E'its, too\nuidgen: versions of second 1893456000 begin with 9000000000000000000'; $printed SELECT obj_description('item_deleted'::regclass);") . "\n" . shop(sprintf $comments, 'item_deleted') =~ s/begin with .*//r . said('item'),
+		qq{its\nuidgen: changes are tracked in "s_later"."item_deleted"\n-\nits, too\nuidgen: versions of second 1893456000 }, '... and so of the table of deleted keys');
+
 	# The tools for partitions, purges and numbers leave it sound.
 	begin('tools', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text) PARTITION BY RANGE (id); SELECT uid_track_changes($$item$$, execute => true)');
 	is(shop(q{SELECT count(*) > 0 FROM uid_partitions('item', now() - interval '3 months', now() + interval '2 months', '1 month', true); INSERT INTO item (name) VALUES ('a'), ('b'); DELETE FROM item WHERE name = 'b'}) . said('item'), 't', 'with partitions');
