@@ -709,6 +709,14 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_deleted_function(regclass, name, boolean) IS 'what is missing or different at the function that writes deleted keys, and the statements that mend it';
 
+CREATE FUNCTION uidgen_tools.list_left("table" regclass, function oid) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT g.tgrelid FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate'
+		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = function AND g.tgrelid NOT IN (SELECT m.relid FROM uidgen_tools.list_members("table") AS m);
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_left(regclass, oid) IS 'tables that were partitions of a tracked table, and have kept its trigger for TRUNCATE';
+
 -- Partitions do not inherit triggers for TRUNCATE: a partition whose trigger calls another table's function was detached there.  ATTACH
 -- makes the triggers for each row.  So a partition was attached later if all of these are newer than the parent's triggers, and was tracked before if its trigger for
 -- TRUNCATE is older than they are.  A restore attaches partitions first, and then makes the triggers of parent and partitions, table by table.
@@ -745,9 +753,7 @@ BEGIN
 				OR w.place = 1 AND uidgen_tools.find_version("table") IS DISTINCT FROM s.version
 				OR a.is_attached
 		UNION ALL
-		SELECT 1000000, g.tgrelid, '~uid_truncate', 'left, of when it was a partition'
-			FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner = s.owner
-			WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = s.function AND g.tgrelid NOT IN (SELECT m.relid FROM member AS m)
+		SELECT 1000000, c.oid, '~uid_truncate', 'left, of when it was a partition' FROM uidgen_tools.list_left("table", s.function) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid AND c.relowner = s.owner
 		ORDER BY 1, 2
 	LOOP
 		written := uidgen_tools.write_relation(r.relid);
@@ -814,6 +820,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_marked(regclass, oid[]) IS 'the tables of deleted keys that get a mark when partitions of a table are dropped';
 
+CREATE FUNCTION uidgen_tools.list_locked_tables("table" regclass, version_column name) RETURNS oid[]
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT array_remove(ARRAY["table"::oid, s.relation] || ARRAY(SELECT uidgen_tools.list_former_deleted("table", s.function))
+			|| ARRAY(SELECT c.oid FROM uidgen_tools.list_left("table", s.function) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid AND c.relowner = s.owner ORDER BY 1), NULL)
+		FROM uidgen_tools.seek_tracking("table", version_column) AS s;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_locked_tables(regclass, name) IS 'the tables that uid_track_changes() locks against everybody, in their order';
+
 CREATE FUNCTION uidgen_tools.plan_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure, OUT part text, OUT line text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -873,7 +888,7 @@ BEGIN
 			(7, v.number IS NOT NULL AND is_first, uidgen_tools.write_line("table", version_column, 'uidgen: changes are tracked in ', NULL)),
 			(8, v.number IS NOT NULL AND late IS NOT NULL, format('DROP INDEX %s.%s;', uidgen_tools.write_schema(v.schema), uidgen_tools.write_name(uidgen_tools.find_free_name(v.schema, v.name, '_changed_idx'))))) AS u (n, applies, line)
 		WHERE u.applies ORDER BY u.n);
-	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', array_to_string(ARRAY[s.written, CASE WHEN s.relation IS NOT NULL THEN deleted END] || ARRAY(SELECT uidgen_tools.write_relation(o.relation) FROM unnest(others) AS o (relation)), ', ')) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
+	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(uidgen_tools.write_relation(t.relation), ', ' ORDER BY t.n) FROM unnest(uidgen_tools.list_locked_tables("table", version_column)) WITH ORDINALITY AS t (relation, n))) WHERE cardinality(steps) > 0 OR late IS NOT NULL AND "execute";
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
 	RETURN QUERY SELECT 'late', late WHERE late IS NOT NULL;
 	RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
@@ -1013,10 +1028,9 @@ BEGIN
 	call := uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)));
 	RETURN QUERY SELECT t.class, t.what, call FROM uidgen_tools.list_tracking("table", s.version, true, uid_next, uid_stamp) AS t WHERE t.what IS NOT NULL AND NOT ends;
 	-- Only the table's owner may drop that trigger, and only the function's owner the function.
-	RETURN QUERY SELECT 'tell', format('trigger "~uid_truncate" of %s is left, of when it was a partition of table %s, and belongs to another role', string_agg('table ' || uidgen_tools.write_relation(g.tgrelid), ', ' ORDER BY g.tgrelid), s.written),
+	RETURN QUERY SELECT 'tell', format('trigger "~uid_truncate" of %s is left, of when it was a partition of table %s, and belongs to another role', string_agg('table ' || uidgen_tools.write_relation(c.oid), ', ' ORDER BY c.oid), s.written),
 			format('DROP FUNCTION %s CASCADE; %s', uidgen_tools.write_function(s.function), call)
-		FROM pg_depend AS d JOIN pg_trigger AS g ON g.oid = d.objid AND g.tgname = '~uid_truncate' JOIN pg_class AS c ON c.oid = g.tgrelid AND c.relowner <> s.owner
-		WHERE d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = s.function AND g.tgrelid NOT IN (SELECT m.relid FROM uidgen_tools.list_members("table") AS m) AND NOT ends HAVING count(*) > 0;
+		FROM uidgen_tools.list_left("table", s.function) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid AND c.relowner <> s.owner WHERE NOT ends HAVING count(*) > 0;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_tracking(regclass) IS 'what is missing or different at a tracked table, in classes, and what mends it; by the catalogs alone, and without a lock';
@@ -1067,7 +1081,7 @@ BEGIN
 			PERFORM uidgen_tools.explain_renaming("table");
 		END IF;
 		lock := lines[1];
-		PERFORM uidgen_tools.lock_tables(lock, ARRAY["table"::oid, (uidgen_tools.seek_tracking("table", version_column)).relation], 'ACCESS EXCLUSIVE');
+		PERFORM uidgen_tools.lock_tables(lock, uidgen_tools.list_locked_tables("table", version_column), 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
 	-- The statements name functions, too, while the plan knew their OIDs.

@@ -188,7 +188,12 @@ foreach my $kind (kinds())
 	$node->safe_psql('app', 'CREATE ROLE super LOGIN SUPERUSER');
 	is((tool(q{CREATE TABLE a1 (id serial PRIMARY KEY); CREATE TABLE b1 (a integer REFERENCES a1); CREATE TABLE c1 (a integer REFERENCES a1); CREATE TABLE d1 (a integer REFERENCES a1)}))[1], '', 'tables');
 	my @parts = split /\n/, (tool(q{SELECT inhrelid::regclass FROM pg_inherits WHERE inhparent = 'ring'::regclass ORDER BY 1}))[1];
-	foreach my $case ([ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ])
+	# Partitions of a tracked table that come from others, and such as have gone.
+	is((tool(join '', map { "CREATE TABLE $_ (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_track_changes('$_', execute => true);" } qw(m1 m2 m3 m4 m5)))[0], '', '... and tracked tables');
+	is((tool(join '', (map { my $from = $_ < 4 ? "m$_" : 'm4'; "CREATE TABLE p$_ PARTITION OF $from FOR VALUES FROM ($_) TO ($_ + 1); SELECT FROM uid_track_changes('$from', execute => true);" } 1 .. 6),
+		(map { "ALTER TABLE m$_ DETACH PARTITION p$_; ALTER TABLE m5 ATTACH PARTITION p$_ FOR VALUES FROM ($_) TO ($_ + 1);" } 1 .. 3), map { "ALTER TABLE m4 DETACH PARTITION p$_;" } 4 .. 6))[0], '', '... with partitions');
+	foreach my $case ([ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ],
+		[ m5 => "SELECT FROM uid_track_changes('m5', execute => true)", qw(m1_deleted m2_deleted m3_deleted) ], [ m4 => "SELECT FROM uid_track_changes('m4', execute => true)", qw(p4 p5 p6) ])
 	{
 		my ($first, $sql, @rest) = @$case;
 		my @readers = map { $node->background_psql('app') } 0, 1;
