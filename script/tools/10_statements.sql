@@ -362,7 +362,8 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_without_ids() IS 'an error, with what to do, where a new row could not get an id';
 
--- A plan has a row for each part: steps; late steps, which a printed plan has after the transaction; remarks; and the way back.
+-- A plan has a row for each part: steps; late steps, which a printed plan has after the transaction; remarks; and the way back.  No setting bounds the
+-- waits of a printed LOCK together: lock_timeout is for each table, and statement_timeout could not be set back to what the session has.
 CREATE FUNCTION uidgen_tools.carry_out(parts text[], lines text[], execute boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$

@@ -269,7 +269,8 @@ SAID
 	is(shop('SELECT count(*) FROM item_deleted WHERE id = 104'), '1', '... nor when they are gone');
 	befalls('a rule on deleted keys', 'CREATE RULE swallow AS ON INSERT TO item_deleted DO INSTEAD NOTHING', 'tell rule "swallow" of table "item_deleted" does not fire for deleted keys, and may leave out marks', marks => 1);
 	befalls("$_->[0] on deleted keys", $_->[1], "tell $_->[2] of table \"item_deleted\" may refuse deleted keys or marks, and so what deletes rows") foreach [ 'a check', 'ALTER TABLE item_deleted ADD CONSTRAINT filled CHECK (id IS NOT NULL) NOT VALID', 'constraint "filled"' ],
-	  [ 'a unique index', 'DELETE FROM item_deleted; CREATE UNIQUE INDEX once ON item_deleted ((id IS NULL))', 'unique index "once"' ], [ 'a unique key', 'DELETE FROM item_deleted; ALTER TABLE item_deleted ADD CONSTRAINT once UNIQUE (id)', 'constraint "once"' ];
+	  [ 'a unique index', 'DELETE FROM item_deleted; CREATE UNIQUE INDEX once ON item_deleted ((id IS NULL))', 'unique index "once"' ], [ 'a unique key', 'DELETE FROM item_deleted; ALTER TABLE item_deleted ADD CONSTRAINT once UNIQUE (id)', 'constraint "once"' ],
+	  [ 'a deferred key', 'DELETE FROM item_deleted; ALTER TABLE item_deleted ADD CONSTRAINT once UNIQUE (id) DEFERRABLE', 'constraint "once"' ];
 	befalls('a default of deleted keys', 'ALTER TABLE item_deleted ALTER id SET DEFAULT 7', 'tell column "id" of table "item_deleted" has a default, so that a mark is none', marks => 1);
 	is(shop('ALTER TABLE item_deleted FORCE ROW LEVEL SECURITY') . said('item'), '', '... and without a policy it is no row security');
 	befalls('others', 'CREATE TRIGGER seen AFTER INSERT ON item_deleted FOR EACH ROW EXECUTE FUNCTION swallow(); CREATE RULE also AS ON INSERT TO item_deleted DO ALSO NOTHING', join "\n", map { "tell $_ of table \"item_deleted\" does not fire for deleted keys" } 'trigger "seen"', 'rule "also"');
