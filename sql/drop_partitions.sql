@@ -121,7 +121,7 @@ SELECT * FROM uid_drop_partitions('old', '2025-05-01', force => true);
 CREATE TABLE another (id bigint) PARTITION BY RANGE (id);
 CREATE TABLE another_low PARTITION OF another FOR VALUES FROM (MINVALUE) TO (0);
 CREATE FUNCTION pg_temp.note(layout text) RETURNS void LANGUAGE plpgsql AS
-	$$ BEGIN EXECUTE format('COMMENT ON TABLE another_low IS %L', format('uidgen: ids of layout "%s" from -1 to 0', regexp_replace(layout, '\S*$', 'epoch:' || (now() - interval '70 days')::date))); END $$;
+	$$ BEGIN EXECUTE format('COMMENT ON TABLE another_low IS %L', format('uidgen: ids of layout "%s" from -9223372036854775808 to 0', regexp_replace(layout, '\S*$', 'epoch:' || (now() - interval '70 days')::date))); END $$;
 SELECT pg_temp.note(:'layout');
 DROP TABLE old;
 CREATE TABLE old (id bigint) PARTITION BY RANGE (id);

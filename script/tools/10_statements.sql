@@ -148,6 +148,29 @@ RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIG
 	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0);
 COMMENT ON FUNCTION uidgen_tools.write_revoke(oid) IS 'the statement that leaves writing to a table to its owner; null where only the owner may write';
 
+-- Anybody can comment what is his, or make a function, with a text of any length: so a text of others is measured before it is read, which needs no copy of it.
+CREATE FUNCTION uidgen_tools.bound_text(text text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(text) <= 100000 THEN text END;
+COMMENT ON FUNCTION uidgen_tools.bound_text(text) IS 'a text, or null if it is longer than all that the tools write';
+
+CREATE FUNCTION uidgen_tools.find_line(comment text, beginning text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE
+RETURN CASE WHEN strpos(E'\n' || uidgen_tools.bound_text(comment), E'\n' || beginning) > 0
+	THEN beginning || split_part(split_part(E'\n' || uidgen_tools.bound_text(comment), E'\n' || beginning, 2), E'\n', 1) END;
+COMMENT ON FUNCTION uidgen_tools.find_line(text, text) IS 'the first line of a comment that begins so; null if there is none, or the comment is too long';
+
+-- Comments of other owners count for nothing, and are not read.
+CREATE FUNCTION uidgen_tools.list_lines(owner oid, beginning text, OUT relation oid, OUT number integer, OUT line text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT c.oid, d.objsubid, l.line
+		FROM pg_class AS c JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = c.oid
+			CROSS JOIN LATERAL uidgen_tools.find_line(CASE WHEN c.relowner = list_lines.owner THEN d.description END, beginning) AS l (line)
+		WHERE c.relowner = list_lines.owner AND l.line IS NOT NULL;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_lines(oid, text) IS 'the lines with a beginning in the comments of an owner''s tables, and of their columns';
+
 -- The server wrote this text under the search path "pg_catalog, pg_temp", and the text keeps its meaning only under it.  The server writes backslashes
 -- in literals as they are when standard_conforming_strings is on.
 CREATE FUNCTION uidgen_tools.write_expression(expression text) RETURNS text

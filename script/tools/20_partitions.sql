@@ -41,7 +41,7 @@ COMMENT ON FUNCTION uidgen_tools.write_partition_record(text, text, text, bigint
 
 CREATE FUNCTION uidgen_tools.read_partition_record(comment text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN regexp_match(comment, E'^uidgen: ids of layout "([ -~]+)" from (-?\\d+) to (-?\\d+)$');
+RETURN regexp_match(uidgen_tools.bound_text(comment), E'^uidgen: ids of layout "([ -~]+)" from (-?\\d+) to (-?\\d+)$');
 COMMENT ON FUNCTION uidgen_tools.read_partition_record(text) IS 'what the record of a partition says: layout and bounds';
 
 -- Partitions with an open end get the largest or the smallest number as that end.  A record counts while it agrees with the partition's bounds: a
@@ -54,7 +54,8 @@ AS $$
 			FROM pg_inherits AS i
 				JOIN pg_class AS c ON c.oid = i.inhrelid
 				CROSS JOIN LATERAL regexp_match(pg_get_expr(c.relpartbound, 0), '^FOR VALUES FROM \(''?(MINVALUE|-?\d+)''?\) TO \(''?(MAXVALUE|-?\d+)''?\)$') AS b
-			WHERE i.inhparent = "table" AND b IS NOT NULL) AS p
+			WHERE i.inhparent = "table" AND b IS NOT NULL
+				AND EXISTS (SELECT FROM pg_partitioned_table AS k JOIN pg_attribute AS a ON a.attrelid = k.partrelid AND a.attnum = k.partattrs[0] AND a.atttypid = 'bigint'::regtype WHERE k.partrelid = "table" AND k.partnatts = 1)) AS p
 			CROSS JOIN LATERAL uidgen_tools.read_partition_record(obj_description(p.oid, 'pg_class')) AS r
 		ORDER BY 2, 1;
 $$;
@@ -377,13 +378,15 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_references(regclass) IS 'an error if a foreign key refers to a partitioned table or one of its partitions';
 
--- The layouts in uidgen.layout_used, of the server, and in the records of all partitions: so a layout that was lost with the extension is noticed.
-CREATE FUNCTION uidgen_tools.list_layouts(shown text, named text) RETURNS text[]
+-- The layouts in uidgen.layout_used, of the server, and in the records of all partitions of the owner: so a layout that was lost with the extension is
+-- noticed, and nobody else's comment keeps a partition.
+CREATE FUNCTION uidgen_tools.list_layouts("table" regclass, named text) RETURNS text[]
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 #variable_conflict error
 DECLARE
 	present_layout text := nullif(current_setting('uidgen.layout', true), '');
+	owner CONSTANT oid := (SELECT c.relowner FROM pg_class AS c WHERE c.oid = "table");
 	layouts text[];
 	recorded text;
 BEGIN
@@ -398,17 +401,17 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It has "%s".', left(uidgen_tools.tame(recorded), 100)),
 				HINT = 'The owner of the database can update it, or a superuser delete it.';
 	ELSIF named IS NULL AND (SELECT c.relpersistence FROM pg_class AS c WHERE c.oid = 'uidgen.layout_used'::regclass) <> 'p' THEN
-		RAISE EXCEPTION 'it is not certain which layouts the ids of table "%" have', shown
+		RAISE EXCEPTION 'it is not certain which layouts the ids of table "%" have', uidgen_tools.tame((SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"))
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Table uidgen.layout_used is not logged: a crash empties it, or has done so.',
 				HINT = 'Give it a row for each layout that ids of this database have, and let a superuser run ALTER TABLE uidgen.layout_used SET LOGGED. Or, if they have had one layout alone, name it as fourth argument.';
 	END IF;
 	layouts := ARRAY(SELECT u.layout FROM (SELECT named, 1 UNION ALL SELECT present_layout, 2 UNION ALL SELECT u.layout, 3 FROM uidgen.layout_used AS u) AS u (layout, place)
 		WHERE u.layout IS NOT NULL GROUP BY u.layout ORDER BY min(u.place), u.layout);
 	FOR recorded IN
-		SELECT DISTINCT r[1] FROM pg_description AS d CROSS JOIN LATERAL uidgen_tools.read_partition_record(d.description) AS r
-			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND r[1] <> ALL (layouts)
+		SELECT DISTINCT p.layout FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.list_partitions(CASE WHEN c.relkind = 'p' AND c.relowner = owner THEN c.oid END) AS p
+			WHERE c.relkind = 'p' AND c.relowner = owner AND p.is_recorded AND p.layout <> ALL (layouts)
 	LOOP
-		-- The owner of a table may have written any comment on it.
+		-- The owner may have written any comment.
 		BEGIN
 			IF (SELECT n.layout FROM uidgen.layout_numbers(recorded) AS n) = recorded AND uidgen.first_since(now(), recorded) IS NOT NULL THEN
 				layouts := layouts || recorded;
@@ -419,7 +422,7 @@ BEGIN
 	RETURN layouts;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_layouts(text, text) IS 'the layouts that ids of this database can have; an error if that is not certain';
+COMMENT ON FUNCTION uidgen_tools.list_layouts(regclass, text) IS 'the layouts that ids of this database can have; an error if that is not certain';
 
 -- The objects that would prevent DROP TABLE of a partition, or of its partitions.
 CREATE FUNCTION uidgen_tools.list_dependents(relation oid) RETURNS text
@@ -570,6 +573,7 @@ DECLARE
 	parent record;
 	patience CONSTANT text := current_setting('lock_timeout');
 	messages CONSTANT text := current_setting('client_min_messages');
+	layouts text[];
 	going oid[];
 	partition record;
 	told oid[];
@@ -596,7 +600,8 @@ BEGIN
 		layout := (uidgen_tools.look_at_layout(layout)).layout;
 	END IF;
 	PERFORM uidgen_tools.refuse_references("table"), uidgen_tools.be_patient();
-	going := uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force);
+	layouts := uidgen_tools.list_layouts("table", layout);
+	going := uidgen_tools.choose_past("table", before, layout, layouts, force);
 
 	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
 	-- concurrent calls finds the partitions that the first has left.
@@ -613,7 +618,7 @@ BEGIN
 		PERFORM uidgen_tools.refuse_other_owners(told);
 		-- A partition that was past may be for another time by now.  The messages about kept partitions came before.
 		PERFORM set_config('client_min_messages', 'error', true);
-		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, uidgen_tools.list_layouts(parent.shown, layout), force)) WITH ORDINALITY AS c (relation, place)
+		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, layouts, force)) WITH ORDINALITY AS c (relation, place)
 			WHERE c.relation = ANY (going) ORDER BY c.place);
 		PERFORM set_config('client_min_messages', messages, true);
 		told := ARRAY(SELECT uidgen_tools.list_marked("table", going));

@@ -15,10 +15,10 @@ CREATE FUNCTION uidgen_tools.write_comment(object text, comment text, beginning 
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('COMMENT ON %s IS %s;', object, coalesce(uidgen_tools.write_literal(c.comment), 'NULL'))
-		FROM (SELECT nullif(concat_ws(E'\n', (SELECT string_agg(u.line, E'\n' ORDER BY u.n) FROM unnest(string_to_array(comment, E'\n')) WITH ORDINALITY AS u (line, n) WHERE NOT starts_with(u.line, beginning)), line), '') AS comment) AS c
-		WHERE c.comment IS DISTINCT FROM write_comment.comment;
+		FROM (SELECT nullif(concat_ws(E'\n', (SELECT string_agg(u.line, E'\n' ORDER BY u.n) FROM unnest(string_to_array(uidgen_tools.bound_text(write_comment.comment), E'\n')) WITH ORDINALITY AS u (line, n) WHERE NOT starts_with(u.line, beginning)), line), '') AS comment) AS c
+		WHERE c.comment IS DISTINCT FROM write_comment.comment AND (write_comment.comment IS NULL OR uidgen_tools.bound_text(write_comment.comment) IS NOT NULL);
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_comment(text, text, text, text) IS 'the statement that puts a line into a comment in the place of those with the same beginning, or takes them out; null if it is so already';
+COMMENT ON FUNCTION uidgen_tools.write_comment(text, text, text, text) IS 'the statement that puts a line into a comment in the place of those with the same beginning, or takes them out; null if it is so already, or the comment is too long';
 
 -- The sequence that the column's default or identity draws from.
 CREATE FUNCTION uidgen_tools.look_at_column("table" regclass, id_column name, uid_next regprocedure,
@@ -119,7 +119,7 @@ AS $$
 				AND g.tgtype & 7 = 7	-- for each row, before, insert
 			JOIN pg_proc AS p ON p.oid = g.tgfoid
 			JOIN pg_language AS l ON l.oid = p.prolang
-			CROSS JOIN LATERAL (SELECT regexp_replace(regexp_replace(p.prosrc, '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g') AS body) AS b
+			CROSS JOIN LATERAL (SELECT regexp_replace(regexp_replace(uidgen_tools.bound_text(p.prosrc), '/\*.*?\*/', ' ', 'g'), '--[^\n]*', ' ', 'g') AS body) AS b
 			CROSS JOIN (SELECT regexp_replace(id_column::text, '(\W)', '\\\1', 'g') AS pattern) AS n;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_insert_triggers(regclass, name) IS 'triggers that run before each INSERT, and whether they set a column, as far as that can be seen';
@@ -148,9 +148,8 @@ AS $$
 						AND g.tgname NOT IN ('~uid_delete', '~uid_key', '~uid_truncate')),	-- whose table is changed, too
 		functions AS (
 			SELECT p.oid, count(*) OVER () AS number
-				-- Texts above 100,000 bytes are not read, since anybody can make a function with a text of any length.
 				FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname NOT IN ('internal', 'c')
-					CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
+					CROSS JOIN LATERAL uidgen_tools.bound_text(p.prosrc) AS b (body)
 				WHERE p.pronamespace NOT IN ('pg_catalog'::regnamespace, 'information_schema'::regnamespace)
 					AND NOT EXISTS (SELECT FROM pg_depend AS d WHERE d.classid = 'pg_proc'::regclass AND d.objid = p.oid AND d.deptype = 'e')
 					AND NOT EXISTS (SELECT FROM after_rows AS g WHERE g.tgfoid = p.oid)
@@ -582,7 +581,7 @@ BEGIN
 						AND NOT EXISTS (SELECT FROM uidgen_tools.list_members("table") AS k WHERE k.level > 0 AND k.relid = e.adrelid)
 				UNION
 				SELECT format('function %s, by its text', uidgen_tools.write_function(p.oid))
-					FROM pg_class AS q, pg_proc AS p CROSS JOIN LATERAL (SELECT CASE WHEN octet_length(p.prosrc) <= 100000 THEN p.prosrc END) AS b (body)
+					FROM pg_class AS q, pg_proc AS p CROSS JOIN LATERAL uidgen_tools.bound_text(p.prosrc) AS b (body)
 					WHERE q.oid = t.sequence AND b.body ~* '(next|curr|set)val' AND strpos(lower(b.body), lower(q.relname)) > 0) AS u (who) ORDER BY u.who COLLATE "C");
 	END IF;
 	IF t.identity = 'a' THEN
@@ -618,7 +617,7 @@ BEGIN
 	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default, a.attidentity AS identity,
 			uidgen_tools.write_call('uidgen_tools.adopt_column(regclass,name,boolean)'::regprocedure, 'uid_adopt', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(a.attname::text))) AS adopts
 		FROM pg_attribute AS a
-			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = a.attrelid AND d.objsubid = a.attnum AND 'uidgen: the default is uid_next()' = ANY (string_to_array(d.description, E'\n'))
+			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = a.attrelid AND d.objsubid = a.attnum AND uidgen_tools.find_line(d.description, 'uidgen: the default is ') = 'uidgen: the default is uid_next()'
 			LEFT JOIN pg_attrdef AS e ON e.adrelid = a.attrelid AND e.adnum = a.attnum
 				AND EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next)
 			JOIN pg_class AS t ON t.oid = a.attrelid AND NOT t.relispartition

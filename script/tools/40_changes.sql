@@ -48,7 +48,7 @@ CREATE FUNCTION uidgen_tools.writes_deleted(function oid) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
 	SELECT EXISTS (SELECT FROM pg_proc AS p JOIN pg_language AS l ON l.oid = p.prolang AND l.lanname = 'plpgsql'
-		WHERE p.oid = function AND p.pronargs = 0 AND p.prosrc ~ ('^' || replace(replace(regexp_replace(uidgen_tools.write_deleted_function('@', '@'), '[][().]', '\\\&', 'g'),
+		WHERE p.oid = function AND p.pronargs = 0 AND uidgen_tools.bound_text(p.prosrc) ~ ('^' || replace(replace(regexp_replace(uidgen_tools.write_deleted_function('@', '@'), '[][().]', '\\\&', 'g'),
 			'[@', '[@(?:, @)*'), '@', $r$(?:'(?:[^'\\]|'')*'|E'(?:[^'\\]|''|\\.)*')$r$) || '$'));
 $$;
 COMMENT ON FUNCTION uidgen_tools.writes_deleted(oid) IS 'whether a function is written as one that writes deleted keys, into whichever table';
@@ -73,21 +73,19 @@ COMMENT ON FUNCTION uidgen_tools.is_deleted(oid, name, regclass) IS 'whether a t
 CREATE FUNCTION uidgen_tools.is_free(relation oid, "table" regclass) RETURNS boolean
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT NOT EXISTS (SELECT FROM pg_class AS c CROSS JOIN unnest(string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AS l (line)
-				JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid NOT IN (relation, "table") AND d.objsubid > 0 AND l.line = ANY (string_to_array(d.description, E'\n'))
-				JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = c.relowner
-			WHERE c.oid = relation AND starts_with(l.line, 'uidgen: changes are tracked in ')
-				AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.objoid AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0))
+	SELECT NOT EXISTS (SELECT FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.list_lines(c.relowner, 'uidgen: changes are tracked in ') AS d
+			WHERE c.oid = is_free.relation AND d.line = uidgen_tools.find_line(obj_description(c.oid, 'pg_class'), 'uidgen: changes are tracked in ') AND d.relation NOT IN (is_free.relation, "table") AND d.number > 0
+				AND EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = d.relation AND g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0))
 		AND NOT EXISTS (SELECT FROM pg_class AS c JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgparentid = 0
-			WHERE c.oid = relation AND obj_description(c.oid, 'pg_class') ~ E'(^|\n)uidgen: changes are tracked in ' IS NOT TRUE AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
+			WHERE c.oid = relation AND uidgen_tools.find_line(obj_description(c.oid, 'pg_class'), 'uidgen: changes are tracked in ') IS NULL AND CASE WHEN g.tgname IN ('~uid_delete', '~uid_key') AND g.tgrelid <> "table" THEN uidgen_tools.writes_deleted(g.tgfoid) END);
 $$;
 COMMENT ON FUNCTION uidgen_tools.is_free(oid, regclass) IS 'whether no other table has its deleted keys in a table';
 
 CREATE FUNCTION uidgen_tools.list_copies("table" regclass, record text) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT o.oid FROM pg_class AS c JOIN pg_class AS o ON o.relowner = c.relowner AND o.relkind IN ('r', 'p') AND o.oid <> c.oid
-		WHERE c.oid = "table" AND EXISTS (SELECT FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.objoid = o.oid AND d.objsubid > 0 AND record = ANY (string_to_array(d.description, E'\n')));
+	SELECT DISTINCT l.relation FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.list_lines(c.relowner, 'uidgen: changes are tracked in ') AS l JOIN pg_class AS o ON o.oid = l.relation AND o.relkind IN ('r', 'p')
+		WHERE c.oid = "table" AND l.relation <> c.oid AND l.number > 0 AND l.line = record;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_copies(regclass, text) IS 'other tables of the same owner that have the line of a tracked table in the comment of a column';
 
@@ -103,22 +101,21 @@ BEGIN
 	SELECT c.relname::text AS name, c.relnamespace AS schema, c.relowner AS owner INTO me FROM pg_class AS c WHERE c.oid = "table";
 	SELECT uidgen_tools.write_relation("table"), me.owner INTO written, owner;
 	SELECT l.line, a.attname INTO record, recorded
-		FROM pg_description AS d CROSS JOIN LATERAL unnest(string_to_array(d.description, E'\n')) AS l (line) JOIN pg_attribute AS a ON a.attrelid = d.objoid AND a.attnum = d.objsubid
-		WHERE d.classoid = 'pg_class'::regclass AND d.objoid = "table" AND starts_with(l.line, 'uidgen: changes are tracked in ') ORDER BY a.attnum LIMIT 1;
+		FROM pg_attribute AS a CROSS JOIN LATERAL uidgen_tools.find_line(col_description(a.attrelid, a.attnum), 'uidgen: changes are tracked in ') AS l (line)
+		WHERE a.attrelid = "table" AND a.attnum > 0 AND l.line IS NOT NULL ORDER BY a.attnum LIMIT 1;
 	version := coalesce(uidgen_tools.find_version("table"), recorded, version_column);
 	SELECT g.tgfoid, p.pronamespace, p.proname INTO function, schema, name
 		FROM pg_trigger AS g JOIN pg_proc AS p ON p.oid = g.tgfoid
 		WHERE g.tgrelid = "table" AND (g.tgname = '~uid_delete' OR g.tgname = '~uid_key' AND p.proowner = me.owner) AND g.tgparentid = 0 AND uidgen_tools.writes_deleted(g.tgfoid) ORDER BY g.tgname LIMIT 1;
 	-- The owner of any table, or a role with TRIGGER, can give a function any name: another role's function counts only if the table's comment agrees.
-	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner OR record = ANY (string_to_array(obj_description(c.oid, 'pg_class'), E'\n')) AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
-	IF record = ANY (string_to_array(obj_description(relation, 'pg_class'), E'\n')) IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
-		relation := coalesce((SELECT c.oid FROM pg_description AS d JOIN pg_class AS c ON c.oid = d.objoid AND c.relkind = 'r' AND c.relowner = me.owner
-			WHERE d.classoid = 'pg_class'::regclass AND d.objsubid = 0 AND record = ANY (string_to_array(d.description, E'\n'))
-				AND uidgen_tools.is_free(c.oid, "table")
+	relation := (SELECT c.oid FROM pg_class AS c JOIN pg_proc AS p ON p.oid = function WHERE c.relnamespace = seek_tracking.schema AND c.relname = seek_tracking.name AND c.relkind = 'r' AND (c.relowner = me.owner AND p.proowner = me.owner OR record = uidgen_tools.find_line(obj_description(c.oid, 'pg_class'), 'uidgen: changes are tracked in ') AND uidgen_tools.is_free(c.oid, "table") AND uidgen_tools.is_deleted(c.oid, version, "table")));
+	IF record = uidgen_tools.find_line(obj_description(relation, 'pg_class'), 'uidgen: changes are tracked in ') IS NOT TRUE AND num_nonnulls(record, relation) > 0 THEN
+		relation := coalesce((SELECT c.oid FROM uidgen_tools.list_lines(me.owner, 'uidgen: changes are tracked in ') AS d JOIN pg_class AS c ON c.oid = d.relation AND c.relkind = 'r'
+			WHERE d.number = 0 AND d.line = record AND uidgen_tools.is_free(c.oid, "table")
 			ORDER BY c.relnamespace = me.schema DESC, c.oid LIMIT 1), CASE WHEN uidgen_tools.is_free(relation, "table") THEN relation END);
 	END IF;
 	-- Without triggers nothing says which of two tables is the copy (a restore gives them other OIDs), until the user names one.
-	IF version_column IS NULL AND num_nulls(function, uidgen_tools.find_version("table")) = 2 AND EXISTS (SELECT FROM uidgen_tools.list_copies("table", record)) THEN
+	IF version_column IS NULL AND record IS NOT NULL AND num_nulls(function, uidgen_tools.find_version("table")) = 2 AND EXISTS (SELECT FROM uidgen_tools.list_copies("table", record)) THEN
 		relation := NULL;
 	END IF;
 	IF function IS NULL AND relation IS NULL THEN
@@ -270,7 +267,7 @@ BEGIN
 			FROM uidgen_tools.list_key("table") AS l LEFT JOIN pg_operator AS o ON o.oid = l.operator) AS k (columns, operators, parts),
 		(SELECT array_agg(p.part ORDER BY NOT starts_with(p.part, 'BOOLEXPR '), substring(p.part FROM '[0-9]+$')::integer)
 			FROM pg_trigger AS g CROSS JOIN LATERAL (SELECT string_agg(coalesce((SELECT format('%s.%s', o.oprnamespace, o.oprname) FROM pg_operator AS o WHERE o.oid = t.m[3]::oid), t.m[1], t.m[2], t.m[4]), ' ' ORDER BY t.n)
-					FROM regexp_matches(g.tgqual::text, '[{](?!RELABELTYPE )([A-Z]+)|:(?:boolop|varno) ([a-z0-9]+)|:opno ([0-9]+)|:varattno ([0-9]+)', 'g') WITH ORDINALITY AS t (m, n)) AS q (tokens)
+					FROM regexp_matches(uidgen_tools.bound_text(g.tgqual::text), '[{](?!RELABELTYPE )([A-Z]+)|:(?:boolop|varno) ([a-z0-9]+)|:opno ([0-9]+)|:varattno ([0-9]+)', 'g') WITH ORDINALITY AS t (m, n)) AS q (tokens)
 				CROSS JOIN LATERAL regexp_split_to_table(q.tokens, ' OPEXPR ') AS p (part)
 			WHERE g.tgrelid = "table" AND g.tgname = '~uid_key') AS w (parts));
 END
@@ -497,7 +494,7 @@ LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
 	RETURN (SELECT convert_from(substr(g.tgargs, 1, octet_length(g.tgargs) - 1), getdatabaseencoding())::name
-			FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1 AND g.tgparentid = 0);
+			FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp' AND g.tgnargs = 1 AND octet_length(g.tgargs) <= 64 AND g.tgparentid = 0);
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_version(regclass) IS 'the column in which a tracked table has its versions; null for others';
@@ -590,8 +587,8 @@ COMMENT ON FUNCTION uidgen_tools.write_version_record() IS 'the line of a commen
 CREATE FUNCTION uidgen_tools.find_version_record(deleted oid, version name, OUT line text, OUT is_larger boolean, OUT comment text)
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r[1], uidgen.first_since(to_timestamp(r[2]::bigint)) < r[3]::numeric, col_description(a.attrelid, a.attnum)
-		FROM pg_attribute AS a CROSS JOIN LATERAL regexp_match(col_description(a.attrelid, a.attnum), E'(?:^|\n)(uidgen: versions of second (\\d{1,11}) begin with (-?\\d{1,19}))(?:$|\n)') AS r
+	SELECT r[1], uidgen.first_since(to_timestamp(r[2]::bigint)) < r[3]::numeric, uidgen_tools.bound_text(col_description(a.attrelid, a.attnum))
+		FROM pg_attribute AS a CROSS JOIN LATERAL regexp_match(uidgen_tools.find_line(col_description(a.attrelid, a.attnum), 'uidgen: versions of second '), E'^(uidgen: versions of second (\\d{1,11}) begin with (-?\\d{1,19}))$') AS r
 		WHERE a.attrelid = deleted AND a.attname = version;
 $$;
 COMMENT ON FUNCTION uidgen_tools.find_version_record(oid, name) IS 'that line, whether ids of the time would be smaller now, and the comment that it is in';
@@ -604,10 +601,10 @@ DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
 	version CONSTANT text := uidgen_tools.write_name(s.version::text);
 	deleted CONSTANT text := uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name);
-	line CONSTANT text := CASE WHEN s.record = ANY (string_to_array(obj_description(s.relation, 'pg_class'), E'\n')) THEN s.record
-		-- A table of this name may have been renamed.  Comments of other owners count for nothing.
-		ELSE (SELECT l.line FROM generate_series(1, 1 + (SELECT count(*) FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner CROSS JOIN unnest(string_to_array(d.description, E'\n')) AS x (line) WHERE d.classoid = 'pg_class'::regclass AND starts_with(x.line, 'uidgen: changes are tracked in '))) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
-			WHERE NOT EXISTS (SELECT FROM pg_description AS d JOIN pg_class AS o ON o.oid = d.objoid AND o.relowner = s.owner WHERE d.classoid = 'pg_class'::regclass AND d.objoid NOT IN ("table", coalesce(s.relation, 0)) AND l.line = ANY (string_to_array(d.description, E'\n')))
+	line CONSTANT text := CASE WHEN s.record = uidgen_tools.find_line(obj_description(s.relation, 'pg_class'), 'uidgen: changes are tracked in ') THEN s.record
+		-- A table of this name may have been renamed.
+		ELSE (SELECT l.line FROM generate_series(1, 1 + (SELECT count(*) FROM uidgen_tools.list_lines(s.owner, 'uidgen: changes are tracked in '))) AS n CROSS JOIN LATERAL (VALUES (concat_ws(' ', 'uidgen: changes are tracked in ' || deleted, '(' || nullif(n, 1) || ')'))) AS l (line)
+			WHERE NOT EXISTS (SELECT FROM uidgen_tools.list_lines(s.owner, 'uidgen: changes are tracked in ') AS d WHERE d.relation NOT IN ("table", coalesce(s.relation, 0)) AND d.line = l.line)
 			ORDER BY n LIMIT 1) END;
 BEGIN
 	IF s.relation IS NULL THEN
@@ -815,8 +812,9 @@ COMMENT ON FUNCTION uidgen_tools.list_former_deleted(regclass, oid) IS 'the tabl
 CREATE FUNCTION uidgen_tools.list_marked("table" regclass, partitions oid[]) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT d.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS d WHERE d.relation IS NOT NULL
-	UNION SELECT f.relid FROM unnest(partitions) AS p (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(p.relid, (uidgen_tools.find_deleted(pg_partition_root("table"))).function) AS f (relid);
+	WITH d AS MATERIALIZED (SELECT a.relid, f.function, f.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS f)
+	SELECT d.relation FROM d WHERE d.relation IS NOT NULL
+	UNION SELECT f.relid FROM unnest(partitions) AS p (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(p.relid, (SELECT d.function FROM d WHERE d.relid = pg_partition_root("table"))) AS f (relid);
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_marked(regclass, oid[]) IS 'the tables of deleted keys that get a mark when partitions of a table are dropped';
 

@@ -44,8 +44,8 @@ COMMENT ON FUNCTION uidgen_tools.write_number_record(oid, text, text, regclass) 
 CREATE FUNCTION uidgen_tools.find_numbered("table" regclass, numbers oid) RETURNS name
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT c.name FROM (SELECT a.attname AS name, 'uidgen: rows are numbered by this column' = ANY (string_to_array(col_description(a.attrelid, a.attnum), E'\n')) AS is_noted,
-				'uidgen: numbers of column ' || uidgen_tools.write_name(a.attname) = ANY (string_to_array(obj_description(numbers, 'pg_class'), E'\n')) AS is_named
+	SELECT c.name FROM (SELECT a.attname AS name, uidgen_tools.find_line(col_description(a.attrelid, a.attnum), 'uidgen: rows are numbered by ') = 'uidgen: rows are numbered by this column' AS is_noted,
+				uidgen_tools.find_line(obj_description(numbers, 'pg_class'), 'uidgen: numbers of column ') = 'uidgen: numbers of column ' || uidgen_tools.write_name(a.attname) AS is_named
 			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped) AS c
 		WHERE c.is_noted OR c.is_named ORDER BY c.is_noted IS NOT TRUE, c.is_named IS NOT TRUE LIMIT 1;
 $$;

@@ -33,7 +33,7 @@ DECLARE
 BEGIN
 	RETURN QUERY SELECT DISTINCT CASE WHEN t.is_own THEN c.oid ELSE coalesce(pg_partition_root(c.oid), c.oid) END::regclass
 		FROM (SELECT g.tgrelid, u.is_own FROM pg_trigger AS g, (VALUES (true), (false)) AS u (is_own) WHERE g.tgname IN ('~uid_stamp', '~uid_delete', '~uid_key') AND g.tgparentid = 0
-			UNION SELECT d.objoid, false FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND d.description ~ E'(^|\n)uidgen: '
+			UNION SELECT d.objoid, false FROM pg_description AS d WHERE d.classoid = 'pg_class'::regclass AND uidgen_tools.find_line(d.description, 'uidgen: ') IS NOT NULL
 			UNION SELECT e.adrelid, false FROM pg_depend AS n JOIN pg_attrdef AS e ON e.oid = n.objid WHERE n.classid = 'pg_attrdef'::regclass AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
 			UNION SELECT r."table", true FROM uidgen_tools.list_number_records() AS r) AS t (relid, is_own)
 			JOIN pg_class AS c ON c.oid = t.relid AND c.relkind IN ('r', 'p');
