@@ -531,6 +531,8 @@ DECLARE
 	remarks text[] := '{}';
 	undo text[];
 	others text[];
+	adopts boolean;
+	noted text;
 BEGIN
 	SELECT l.* INTO t FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS l;
 	alter_column := format('ALTER TABLE %s ALTER COLUMN %s', t.written, uidgen_tools.write_name(id_column));
@@ -567,10 +569,12 @@ BEGIN
 			undo := undo || CASE WHEN cardinality(others) > 0 THEN ARRAY['SET LOCAL search_path = pg_catalog, pg_temp;'] ELSE '{}' END
 				|| format('%s %s;', alter_column, uidgen_tools.write_default(t.value, t.sequence)) || others;
 		END IF;
-		-- DROP EXTENSION drops the default, too; this line tells uid_check_table() that there was a default.
-		SELECT array_remove(steps || CASE WHEN "execute" OR w.line IS NULL THEN w.line ELSE uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', 'uidgen: the default is uid_next()') END, NULL), undo || uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', NULL) INTO steps, undo
-			FROM uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()') AS w (line);
 	END IF;
+	adopts := t.adopted IS NOT TRUE OR cardinality(steps) > 0;
+	-- DROP EXTENSION drops the default, too, also one of CREATE TABLE; this line tells uid_check_table() that there was a default.
+	noted := CASE WHEN t.adopted IS NOT TRUE OR t.value = uid_next::text THEN uidgen_tools.write_comment(format('COLUMN %s.%s', t.written, uidgen_tools.write_name(id_column)), col_description("table", t.number), 'uidgen: the default is ', 'uidgen: the default is uid_next()') END;	-- uid_next(tag) is another one
+	steps := array_remove(steps || CASE WHEN "execute" OR noted IS NULL THEN noted ELSE uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', 'uidgen: the default is uid_next()') END, NULL);
+	undo := array_remove(undo || CASE WHEN noted IS NOT NULL OR t.adopted IS NOT TRUE THEN uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', NULL) END, NULL);
 	IF t.sequence IS NOT NULL THEN
 		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))
 			|| ARRAY(SELECT format('it is used by %s, too', u.who) FROM (
@@ -595,7 +599,7 @@ BEGIN
 	-- All locks come first, so that a missing lock loses no work.
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(uidgen_tools.write_relation(l.relid), ', ' ORDER BY l.n) FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relid, n))) WHERE cardinality(steps) > 0;
 	RETURN QUERY SELECT 'step', u.line FROM unnest(steps) AS u (line);
-	IF cardinality(steps) > 0 THEN
+	IF adopts THEN
 		RETURN QUERY SELECT 'remark', u.line FROM unnest(remarks) AS u (line);
 	END IF;
 	RETURN QUERY SELECT 'undo', u.line FROM unnest(undo) AS u (line);
