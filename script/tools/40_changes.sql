@@ -372,16 +372,17 @@ CREATE FUNCTION uidgen_tools.list_untracked_kinds("table" regclass, OUT message 
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN QUERY SELECT format(w.message, uidgen_tools.tame(c.relname)), w.detail, w.hint
+	RETURN QUERY SELECT format(w.message, uidgen_tools.tame(CASE w.n WHEN 3 THEN u.relname ELSE c.relname END)), w.detail, w.hint
 		FROM pg_class AS c
+			LEFT JOIN LATERAL (SELECT k.oid, k.relname FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS k ON k.oid = m.relid AND k.relpersistence <> 'p' ORDER BY m.level, k.oid LIMIT 1) AS u ON true
 			LEFT JOIN LATERAL (SELECT m.relid FROM uidgen_tools.list_members("table") AS m WHERE m.kind = 'f' LIMIT 1) AS f ON true
 			CROSS JOIN LATERAL (VALUES
 				(1, c.relispartition, 'table "%s" is a partition',
 					'A row can move to another partition, so changes are tracked for the whole table.', format('Track table %s.', uidgen_tools.write_relation(pg_partition_root(c.oid)))),
 				(2, c.relkind = 'r' AND NOT c.relispartition AND EXISTS (SELECT FROM pg_inherits AS i WHERE "table" IN (i.inhrelid, i.inhparent)), 'table "%s" inherits from another one, or another one from it',
 					'Neither triggers nor keys are inherited, so changes would be missed.', 'Use partitions, or track tables that stand alone.'),
-				(3, c.relpersistence <> 'p', 'table "%s" is not permanent',
-					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation("table"))),
+				(3, u.oid IS NOT NULL, 'table "%s" is not permanent',
+					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation(u.oid))),
 				(4, f.relid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
 					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
 		WHERE c.oid = "table" AND w.applies
@@ -895,6 +896,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.plan_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'the statements by which the changes of a table are tracked, to be printed or run, what they cost, and the statements that undo them';
 
+CREATE FUNCTION uidgen_tools.list_meddlers(relation oid, OUT what text, OUT omits boolean, OUT of_insert boolean, OUT statement text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('%s %s of table %s', w.kind, n.name, n.relation), w.omits, w.of_insert, format('DROP %s %s ON %s;', upper(w.kind), n.name, n.relation)
+		FROM (SELECT 'trigger', g.tgname, g.tgtype & 3 = 3, g.tgtype & 4 = 4 FROM pg_trigger AS g WHERE g.tgrelid = list_meddlers.relation AND NOT g.tgisinternal AND g.tgenabled <> 'D'
+				UNION ALL SELECT 'rule', r.rulename, r.is_instead, r.ev_type = '3' FROM pg_rewrite AS r WHERE r.ev_class = list_meddlers.relation AND r.ev_enabled <> 'D') AS w (kind, name, omits, of_insert)
+			CROSS JOIN LATERAL (SELECT uidgen_tools.write_name(w.name), uidgen_tools.write_relation(list_meddlers.relation)) AS n (name, relation);
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_meddlers(oid) IS 'triggers and rules on a table that the tools write to, whether they can leave out a row, and the statements that drop them';
+
 -- Rows for the user.  No statement is printed about objects of another role: a superuser would run what the owner of the tracked table has chosen.
 CREATE FUNCTION uidgen_tools.list_told("table" regclass, uid_next regprocedure, uid_stamp regprocedure, OUT ends boolean, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -956,9 +967,8 @@ BEGIN
 			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
 		UNION ALL
 		-- A publication for all tables of a schema has the table, too.
-		SELECT false, format('%s %s of table %s does not fire for deleted keys%s', w.kind, uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN ', and may leave out marks' END), format('DROP %s %s ON %s; %s', upper(w.kind), uidgen_tools.write_name(w.name), deleted, CASE WHEN w.omits THEN uidgen_tools.write_mark(own) END)
-			FROM (SELECT 'trigger', g.tgname, g.tgtype & 3 = 3 FROM pg_trigger AS g WHERE g.tgrelid = own AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND (g.tgtype & 3 = 3 OR g.tgtype & 4 = 4)	-- before each row, or of INSERT
-				UNION ALL SELECT 'rule', r.rulename, r.is_instead FROM pg_rewrite AS r WHERE r.ev_class = own AND (r.is_instead OR r.ev_type = '3') AND r.ev_enabled <> 'D') AS w (kind, name, omits)
+		SELECT false, format('%s does not fire for deleted keys%s', w.what, CASE WHEN w.omits THEN ', and may leave out marks' END), concat_ws(' ', w.statement, CASE WHEN w.omits THEN uidgen_tools.write_mark(own) END)
+			FROM uidgen_tools.list_meddlers(own) AS w WHERE w.omits OR w.of_insert
 		UNION ALL
 		SELECT false, format('%s of table %s may refuse deleted keys or marks, and so what deletes rows', w.shown, deleted), w.line
 			FROM (SELECT 'constraint ' || uidgen_tools.write_name(k.conname), format('ALTER TABLE %s DROP CONSTRAINT %s;', deleted, uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conrelid = own AND k.contype IN ('c', 'f', 'u', 'x')
