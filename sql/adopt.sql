@@ -380,6 +380,13 @@ SELECT uid_adopt('shop.many', 'id', true);
 \echo :LAST_ERROR_SQLSTATE
 DELETE FROM shop.many WHERE id = 7;
 SELECT count(*) FROM uid_adopt('shop.many', 'id', true);
+-- ... also where they are only read, to check a foreign key anew
+CREATE UNLOGGED TABLE shop.few (id serial PRIMARY KEY);
+INSERT INTO shop.few DEFAULT VALUES;
+ALTER TABLE shop.many ADD few bigint REFERENCES shop.few;
+SELECT uid_adopt('shop.few', execute => true);
+\echo :LAST_ERROR_SQLSTATE
+DROP TABLE shop.few CASCADE;
 -- 17: tables of others, also for a superuser
 CREATE ROLE regress_uidgen_owner;
 GRANT USAGE ON SCHEMA shop TO regress_uidgen_owner, regress_uidgen_writer;

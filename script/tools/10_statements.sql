@@ -213,6 +213,12 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ceil(least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)) || 'ms';
 COMMENT ON FUNCTION uidgen_tools.patience() IS 'how long a tool waits for a lock, if the caller does not say';
 
+-- All who come later wait behind whoever waits for a strong lock.  The statements are for one transaction.
+CREATE FUNCTION uidgen_tools.with_patience(statements text[]) RETURNS text[]
+LANGUAGE sql STABLE STRICT PARALLEL SAFE
+RETURN ARRAY['BEGIN;', format('SET LOCAL lock_timeout = %L;', uidgen_tools.patience())] || statements || 'COMMIT;'::text;
+COMMENT ON FUNCTION uidgen_tools.with_patience(text[]) IS 'statements to be printed that lock a table, with a bound for each of their waits';
+
 CREATE FUNCTION uidgen_tools.be_patient() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -393,13 +399,10 @@ AS $$
 #variable_conflict error
 DECLARE
 	runs boolean := "execute";
+	steps text[];
 	late text[] := '{}';
-	undo text;
+	undo text[];
 BEGIN
-	IF NOT runs AND 'step' = ANY (parts) THEN
-		RETURN NEXT 'BEGIN;';
-		RETURN NEXT format('SET LOCAL lock_timeout = %L;', uidgen_tools.patience());
-	END IF;
 	FOR n IN 1 .. coalesce(cardinality(parts), 0) LOOP
 		CASE
 			WHEN parts[n] IN ('step', 'late') AND runs THEN
@@ -407,23 +410,18 @@ BEGIN
 				-- The returned statements are run later, by \gexec or from a file.
 				RAISE INFO 'done: %', lines[n];
 			WHEN parts[n] = 'step' THEN
-				RETURN NEXT lines[n];
+				steps := steps || lines[n];
 			WHEN parts[n] = 'late' THEN
-				late := late || lines[n];
+				late := late || CASE WHEN starts_with(lines[n], 'CREATE INDEX CONCURRENTLY ') THEN ARRAY[lines[n]] ELSE uidgen_tools.with_patience(ARRAY[lines[n]]) END;
 			WHEN parts[n] = 'remark' THEN
 				RAISE INFO '%', lines[n];
 			WHEN parts[n] = 'undo' THEN
-				undo := concat_ws(E'\n    ', undo, lines[n]);
+				undo := undo || lines[n];
 		END CASE;
 	END LOOP;
-	IF NOT runs THEN
-		IF 'step' = ANY (parts) THEN
-			RETURN NEXT 'COMMIT;';
-		END IF;
-		RETURN QUERY SELECT u.line FROM unnest(late) AS u (line);
-	END IF;
+	RETURN QUERY SELECT u.line FROM unnest(uidgen_tools.with_patience(steps) || late) AS u (line);
 	IF undo IS NOT NULL THEN
-		RAISE INFO E'the way back:\n    BEGIN;\n    %\n    COMMIT;', undo;
+		RAISE INFO E'the way back:\n    %', array_to_string(uidgen_tools.with_patience(undo), E'\n    ');
 	END IF;
 END
 $$;

@@ -233,13 +233,38 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 -- CREATE TABLE ... PARTITION OF would lock the parent against its readers.  ATTACH takes no lock that readers or writers wait for, except on a default
 -- partition and on tables with a foreign key from or to the parent.  The partition gets all properties that PARTITION OF gives: the list after EXCLUDING
 -- has what PARTITION OF does not copy.  An identity column comes with ATTACH from PostgreSQL 17 on.
-CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text) RETURNS text
-LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('CREATE TABLE %1$s (LIKE %2$s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%3$s%4$s; ALTER TABLE %2$s ATTACH PARTITION %1$s FOR VALUES FROM (%5$s) TO (%6$s); %7$s',
-			partition, uidgen_tools.write_relation("table"), ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname), low, high,
-			uidgen_tools.write_partition_record('TABLE', partition, layout, low, high))
-		FROM pg_class AS c LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table");
-COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, with its record';
+CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text, OUT made text, OUT attached text)
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%s%s;', partition, w.written, ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname)),
+			format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s); %s', w.written, partition, low, high, uidgen_tools.write_partition_record('TABLE', partition, layout, low, high))
+		FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.write_relation(c.oid) AS w (written) LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table";
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, and those that attach it, with its record';
+
+-- What ATTACH locks, it locks to the end of the transaction.  LOCK needs a right on the table, and ATTACH none: so it waits for such tables for a part of the time each.
+CREATE FUNCTION uidgen_tools.make_tables("table" regclass, shown text, INOUT makes text[])
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	most CONSTANT integer := 100;
+	rest CONSTANT oid[] := ARRAY(SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table" AND p.partdefid <> 0);
+	others CONSTANT oid[] := ARRAY(SELECT f.confrelid FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' UNION SELECT f.conrelid FROM pg_constraint AS f WHERE f.confrelid = "table" AND f.contype = 'f' ORDER BY 1);
+	own CONSTANT oid[] := ARRAY(SELECT o.relid FROM unnest(others) AS o (relid) WHERE NOT EXISTS (SELECT FROM uidgen_tools.list_members(o.relid) AS m JOIN pg_class AS c ON c.oid = m.relid
+		WHERE NOT (has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') AND has_schema_privilege(c.relnamespace, 'USAGE'))));
+BEGIN
+	IF cardinality(makes) > most AND cardinality(others || rest) > 0 THEN
+		RAISE NOTICE '% partitions of table "%" are left', cardinality(makes) - most, shown
+			USING DETAIL = format('One call makes %s at most where others wait for it: the table has foreign keys, or a default partition.', most), HINT = 'Call it again.';
+		makes := makes[:most];
+	END IF;
+	PERFORM uidgen.run_confined(u.line) FROM unnest(makes) AS u (line);
+	PERFORM uidgen_tools.lock_tables(NULL, rest, 'ACCESS EXCLUSIVE'), uidgen_tools.lock_tables(NULL, own, 'SHARE ROW EXCLUSIVE');
+	PERFORM set_config('lock_timeout', ceil(extract(epoch FROM current_setting('lock_timeout')::interval) * 1000 / (cardinality(others) - cardinality(own))) || 'ms', true) WHERE others <> own;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.make_tables(regclass, text, text[]) IS 'makes the tables of partitions, or the first of them, and locks what ATTACH will lock besides the parent';
 
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
@@ -257,8 +282,8 @@ DECLARE
 	highs bigint[];
 	at integer := 1;
 	partition text;
-	statements text[] := '{}';
-	statement text;
+	makes text[] := '{}';
+	attaches text[] := '{}';
 	lowest bigint;
 	highest bigint;
 	patience CONSTANT text := current_setting('lock_timeout');
@@ -307,25 +332,25 @@ BEGIN
 		END IF;
 
 		partition := uidgen_tools.write_schema(parent.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(parent.schema, parent.name, '_' || names[n]));
-		statements := statements || (uidgen_tools.write_partition("table", partition, begins[n], ends[n], layout)
+		SELECT makes || w.made, attaches || (w.attached
 			-- Partitions do not inherit triggers for statements.
-			|| CASE WHEN tracked IS NULL THEN '' ELSE ' ' || array_to_string(uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked)), ' ') END);
+			|| CASE WHEN tracked IS NULL THEN '' ELSE ' ' || array_to_string(uidgen_tools.write_truncate_trigger(partition, uidgen_tools.write_function(tracked)), ' ') END) INTO makes, attaches
+			FROM uidgen_tools.write_partition("table", partition, begins[n], ends[n], layout) AS w;
 		lowest := coalesce(lowest, begins[n]);
 		highest := ends[n];
 	END LOOP;
 
 	IF "execute" AND lowest IS NOT NULL THEN
-		-- What ATTACH locks besides.
-		PERFORM uidgen_tools.lock_tables(NULL, ARRAY(SELECT c.oid FROM pg_partitioned_table AS p JOIN pg_class AS c ON c.oid = p.partdefid WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE');
+		makes := uidgen_tools.make_tables("table", parent.shown, makes);
 		PERFORM uidgen_tools.refuse_default_rows("table", lowest, highest);
 	END IF;
 
-	FOREACH statement IN ARRAY statements LOOP
+	FOR n IN 1 .. cardinality(makes) LOOP
 		IF "execute" THEN
-			PERFORM uidgen.run_confined(statement);
-			RETURN NEXT statement;
+			PERFORM uidgen.run_confined(attaches[n]);
+			RETURN NEXT makes[n] || ' ' || attaches[n];
 		ELSE
-			RETURN NEXT format('BEGIN; SET LOCAL lock_timeout = %L; %s COMMIT;', uidgen_tools.patience(), statement);
+			RETURN NEXT array_to_string(uidgen_tools.with_patience(ARRAY[makes[n], attaches[n]]), ' ');
 		END IF;
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
@@ -634,11 +659,7 @@ BEGIN
 		-- No trigger fires for rows of a dropped partition: so the same transaction writes a mark for readers.
 		mark := (SELECT string_agg(uidgen_tools.write_mark(u.relid), ' ' ORDER BY u.relid) FROM unnest(CASE WHEN "execute" THEN told ELSE ARRAY(SELECT uidgen_tools.list_marked("table", ARRAY[partition.relation])) END) AS u (relid));
 		PERFORM uidgen.run_confined(statement) WHERE "execute";
-		IF mark IS NULL OR "execute" THEN
-			RETURN NEXT statement;
-		ELSE
-			RETURN QUERY VALUES ('BEGIN;'), (statement), (mark), ('COMMIT;');
-		END IF;
+		RETURN QUERY SELECT u.line FROM unnest(CASE WHEN "execute" THEN ARRAY[statement] ELSE uidgen_tools.with_patience(array_remove(ARRAY[statement, mark], NULL)) END) AS u (line);
 	END LOOP;
 	IF mark IS NOT NULL AND "execute" THEN
 		PERFORM uidgen.run_confined(uidgen_tools.write_mark(d.relid)) FROM unnest(told) AS d (relid);

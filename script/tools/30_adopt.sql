@@ -136,6 +136,15 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_locked(regclass, name) IS 'the tables that uid_adopt() locks against everybody for a column';
 
+CREATE FUNCTION uidgen_tools.list_read("table" regclass, id_column name) RETURNS SETOF oid
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	WITH l AS MATERIALIZED (SELECT r.* FROM uidgen_tools.list_referring_columns("table", id_column) AS r WHERE r.type <> 'bigint'::regtype)
+	SELECT coalesce(pg_partition_root(f.conrelid), f.conrelid) FROM l JOIN pg_constraint AS f ON f.contype = 'f' AND f.conparentid = 0 AND f.confrelid = l.relation AND l.number = ANY (f.confkey)
+	EXCEPT SELECT l.relation FROM l ORDER BY 1;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_read(regclass, name) IS 'the tables that keep their types, and are read because a foreign key leads to a column that gets another type';
+
 -- Triggers' functions, and what else receives the ids and may keep them in 32 bits, as far as catalogs and texts tell.
 CREATE FUNCTION uidgen_tools.list_users_of_ids("table" regclass, id_column name) RETURNS SETOF text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -439,13 +448,13 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
 				HINT = 'Change the type at the subscribers, and then here, by the statements that uid_adopt() prints without "execute".';
 	END IF;
-	FOR r IN SELECT DISTINCT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype LOOP
+	FOR r IN SELECT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype UNION SELECT l.relid::regclass FROM uidgen_tools.list_read("table", id_column) AS l (relid) LOOP
 		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[r.relation::oid], 'ACCESS SHARE');
 		total := total + uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', uidgen_tools.write_relation(r.relation), most + 1))::bigint;
 	END LOOP;
 	IF total > most THEN
-		RAISE EXCEPTION 'tables with more than % rows would be rewritten', most
-			USING ERRCODE = 'program_limit_exceeded', DETAIL = 'To change integer into bigint, each row is written anew, and nobody can read the table meanwhile.',
+		RAISE EXCEPTION 'tables with more than % rows would be rewritten, or read', most
+			USING ERRCODE = 'program_limit_exceeded', DETAIL = 'To change integer into bigint, each row is written anew, and foreign keys that lead to it are checked anew. Nobody can read these tables meanwhile.',
 				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
 	END IF;
 	PERFORM uidgen_tools.refuse_without_ids();
@@ -554,6 +563,7 @@ BEGIN
 	steps := steps || late;
 	IF cardinality(rewritten) > 0 THEN
 		remarks := remarks || format('all rows are written anew, and nobody reads them meanwhile: %s', array_to_string(rewritten, ', '))
+			|| ARRAY(SELECT format('all rows are read, since a foreign key is checked anew, and nobody else reads them meanwhile: %s', string_agg(uidgen_tools.write_relation(l.relid), ', ')) FROM uidgen_tools.list_read("table", id_column) AS l (relid) HAVING count(*) > 0)
 			|| 'programs that hold these ids in 32 bits have to change, too'::text;
 	END IF;
 

@@ -444,7 +444,8 @@ BEGIN
 			OR EXISTS (SELECT FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the name % is taken', named
-			USING ERRCODE = 'duplicate_table', DETAIL = 'The table of deleted keys and its function get this name. An existing table is taken if it has the same owner, the columns of the key, and the version as its primary key.',
+			USING ERRCODE = 'duplicate_table', DETAIL = coalesce((SELECT format('Function %s has it. ', uidgen_tools.write_function(l.function)) FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way LIMIT 1), '')
+					|| 'The table of deleted keys and its function get this name. An existing table is taken if it has the same owner, the columns of the key, and the version as its primary key.',
 				HINT = 'Drop what has this name, or rename it.';
 	END IF;
 	SELECT string_agg(uidgen_tools.write_function(f.oid), ', ' ORDER BY f.oid) INTO named
@@ -477,12 +478,13 @@ BEGIN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = s.schema))
 			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.',
 				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(s.schema), uidgen_tools.write_role(t.owner));
-	ELSIF NOT uidgen_tools.has_index("table", version_column) THEN
+	ELSIF NOT uidgen_tools.has_index("table", version_column) OR uidgen_tools.is_scanned("table", version_column) THEN
 		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
 		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
 			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most
-				USING ERRCODE = 'program_limit_exceeded', DETAIL = 'An index is built on the column, and nobody can use the table meanwhile.',
-					HINT = 'Without "execute", uid_track_changes() prints the statements. In these the index comes last, and is built beside those who write, unless the table is partitioned.';
+				USING ERRCODE = 'program_limit_exceeded', DETAIL = 'An index is built on the column, or all rows are read for SET NOT NULL, and nobody can use the table meanwhile.',
+					HINT = 'Without "execute", uid_track_changes() prints the statements. In these the index comes last, and is built beside those who write, unless the table is partitioned.'
+						|| CASE WHEN uidgen_tools.is_scanned("table", version_column) THEN format(' First run ALTER TABLE %1$s ADD CONSTRAINT changed_there CHECK (%2$s IS NOT NULL) NOT VALID, and ALTER TABLE %1$s VALIDATE CONSTRAINT changed_there.', t.written, uidgen_tools.write_name(version_column)) ELSE '' END;
 		END IF;
 	END IF;
 	PERFORM uidgen_tools.refuse_without_ids();
@@ -512,6 +514,17 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.has_index(regclass, name) IS 'whether readers find the rows of a version by an index';
+
+-- PostgreSQL takes the word of such a constraint.
+CREATE FUNCTION uidgen_tools.is_scanned("table" regclass, version_column name) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped AND NOT a.attnotnull
+		AND NOT EXISTS (SELECT FROM pg_constraint AS k WHERE k.conrelid = a.attrelid AND k.contype = 'c' AND k.convalidated AND pg_get_expr(k.conbin, k.conrelid) = format('(%I IS NOT NULL)', a.attname)));
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.is_scanned(regclass, name) IS 'whether a column is there that can be null, so that SET NOT NULL reads all rows';
 
 -- An entry of an index takes some 80 bytes of WAL (78 on PostgreSQL 15 and on 18), and 22 in a btree of bigint.
 CREATE FUNCTION uidgen_tools.describe_cost("table" regclass, keys integer) RETURNS SETOF text
@@ -863,7 +876,9 @@ BEGIN
 		steps := steps || format('INSERT INTO %s DEFAULT VALUES;', deleted);
 		remarks := remarks || 'changes may have been missed: all readers copy the table anew'::text;
 	END IF;
-	IF v.number IS NULL THEN
+	IF uidgen_tools.is_scanned("table", version_column) THEN
+		remarks := remarks || 'all rows are read for SET NOT NULL, and nobody else reads them meanwhile'::text;
+	ELSIF v.number IS NULL THEN
 		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", (uidgen_tools.write_key("table")).width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
@@ -1030,7 +1045,7 @@ BEGIN
 		ends := ends OR l.ends;
 	END LOOP;
 	RETURN QUERY SELECT 'anew', format('ids are smaller now than the versions of table %s, so readers that go on from those see no change', s.written),
-			format('BEGIN; LOCK TABLE %1$s, %2$s IN ACCESS EXCLUSIVE MODE; UPDATE %1$s SET %3$s = %3$s; DELETE FROM %2$s; %4$s %5$s COMMIT;', s.written, d.written, uidgen_tools.write_name(s.version), uidgen_tools.write_mark(s.relation),
+			format('LOCK TABLE %1$s, %2$s IN ACCESS EXCLUSIVE MODE; UPDATE %1$s SET %3$s = %3$s; DELETE FROM %2$s; %4$s %5$s', s.written, d.written, uidgen_tools.write_name(s.version), uidgen_tools.write_mark(s.relation),
 				uidgen_tools.write_line(s.relation, s.version, 'uidgen: versions of ', uidgen_tools.write_version_record()))
 		FROM uidgen_tools.find_version_record(s.relation, s.version) AS r CROSS JOIN uidgen_tools.write_relation(s.relation) AS d (written) WHERE r.is_larger AND NOT ends;
 	call := uidgen_tools.write_call('uidgen_tools.track_changes(regclass,name,boolean)'::regprocedure, 'uid_track_changes', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(s.version::text)));

@@ -254,7 +254,7 @@ DECLARE
 	faults text;
 	statements text;
 BEGIN
-	SELECT upper(left(string_agg(c.what, '; '), 1)) || substr(string_agg(c.what, '; '), 2) || '.', string_agg(c.statement, ' ') INTO faults, statements FROM uidgen_tools.check_numbers("table") AS c;
+	SELECT upper(left(string_agg(c.what, '; '), 1)) || substr(string_agg(c.what, '; '), 2) || '.', array_to_string(uidgen_tools.with_patience(array_agg(c.statement) FILTER (WHERE c.statement IS NOT NULL)), ' ') INTO faults, statements FROM uidgen_tools.check_numbers("table") AS c;
 	IF num_nulls(f.numbers, f.counter) = 2 THEN
 		RAISE EXCEPTION 'table "%" has no numbers', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = coalesce(faults, 'No table says that it has the numbers of this one.'),

@@ -14,7 +14,9 @@ DECLARE
 	-- What is run on a table runs code of its owner, in the session of whoever was told so.
 	is_told CONSTANT boolean := (SELECT pg_has_role(c.relowner, 'USAGE') AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname IN (current_user, session_user) AND r.oid <> c.relowner AND r.rolsuper) FROM pg_class AS c WHERE c.oid = "table");
 BEGIN
-	RETURN QUERY SELECT c.class, c.what, CASE WHEN is_told OR c.statement IS NULL THEN c.statement ELSE '-- The owner of the table is told the statement.' END
+	-- A call bounds its waits by itself, and the others wait for no lock that readers or writers have.
+	RETURN QUERY SELECT c.class, c.what, CASE WHEN is_told AND c.statement !~ '^(SELECT|GRANT|REVOKE|COMMENT|CREATE TABLE|INSERT|ALTER FUNCTION|DO) ' THEN array_to_string(uidgen_tools.with_patience(ARRAY[c.statement]), ' ')
+				WHEN is_told OR c.statement IS NULL THEN c.statement ELSE '-- The owner of the table is told the statement.' END
 		FROM (SELECT * FROM uidgen_tools.check_tracking("table") UNION ALL SELECT * FROM uidgen_tools.check_adoption("table") UNION ALL SELECT * FROM uidgen_tools.check_partitions("table")
 			UNION ALL SELECT * FROM uidgen_tools.check_numbers("table") UNION ALL SELECT * FROM uidgen_tools.check_number_records("table")) AS c;
 	RETURN QUERY SELECT 'tell', format('table %s belongs to role %s, and is a partition of table %s, which belongs to role %s: the tools refuse what has several owners', uidgen_tools.write_relation(p.oid), uidgen_tools.write_role(p.relowner), uidgen_tools.write_relation(t.oid), uidgen_tools.write_role(t.relowner)), NULL

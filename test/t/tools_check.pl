@@ -5,18 +5,29 @@
 
 use FindBin;
 use lib "$FindBin::RealBin/../perl";
+use List::Util qw(uniq);
 use SqlEdition;
 use StrangeNames;
 use Twins;
 use UidgenTest;
 
 my ($node, $kind, $scene);
+my @unbounded;	# printed statements that wait for a lock without a limit, while all who come later wait behind them
 
 # As the owner of all tables, in the schema of the scene.
 sub shop
 {
 	my ($sql, $database) = @_;
-	return as($node, 'shop', $database // 'app', "SET search_path = $scene, public;\nSET client_min_messages = warning;\n$sql", '-v', 'VERBOSITY=default') =~ s/^psql:[^\n]*? INFO: .*?(?=^psql:|\z)//gmsr =~ s/\s+\z//r;
+	my $printed = as($node, 'shop', $database // 'app', "SET search_path = $scene, public;\nSET client_min_messages = warning;\n$sql", '-v', 'VERBOSITY=default');
+	push @unbounded, ($printed =~ s/^ *BEGIN;\s+SET LOCAL lock_timeout = '\d+ms';.*?COMMIT;//gmsr) =~ /^ *((?:BEGIN|LOCK|ALTER (?!FUNCTION)|DROP|UPDATE|DELETE|TRUNCATE|CREATE (?!INDEX CONCURRENTLY|TABLE)).*;)/mg;
+	return $printed =~ s/^psql:[^\n]*? INFO: .*?(?=^psql:|\z)//gmsr =~ s/\s+\z//r;
+}
+
+# All that the tools print for it, to be run by somebody.
+sub plans
+{
+	my ($table) = @_;
+	return shop("SELECT uid_track_changes('$table'); SELECT uid_adopt('$table'); SELECT uid_partitions('$table', now() + interval '1 year', now() + interval '14 months', '1 month'); SELECT uid_drop_partitions('$table', now() - interval '1 month', force => true)") =~ s/^psql:.*\n?//mgr;
 }
 
 sub super
@@ -124,6 +135,11 @@ foreach (kinds())
 	# Where the setting is off, they would be other texts, or give a warning.
 	is(super(q{SELECT p.oid::regprocedure FROM pg_proc AS p WHERE p.pronamespace = 'uidgen_tools'::regnamespace AND p.prosqlbody IS NULL AND 'standard_conforming_strings=on' <> ALL (coalesce(p.proconfig, '{}'))
 		AND strpos(regexp_replace(p.prosrc, $$E'(''|[^'])*'|--[^\n]*$$, '', 'g'), chr(92)) > 0}), '', 'no function has backslashes in its texts');
+
+	begin('plans', 'CREATE TABLE item (id serial PRIMARY KEY); CREATE TABLE event (id bigint PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE tracked (LIKE event INCLUDING ALL) PARTITION BY RANGE (id)');
+	shop(q{SELECT uid_track_changes('tracked', execute => true); SELECT FROM (VALUES ('event'), ('tracked')) AS t (t), uid_partitions(t.t::regclass, now() - interval '3 months', now(), '1 month', true)});
+	my $plans = join '', map { plans($_) } qw(item event tracked);
+	like($plans, qr/^$_/m, "$_ is printed") foreach 'CREATE INDEX CONCURRENTLY', 'CREATE INDEX "', 'DROP TABLE', 'BEGIN; SET LOCAL lock_timeout = .* CREATE TABLE', 'ALTER TABLE "s_plans"."item" ALTER COLUMN "id" TYPE', 'INSERT INTO "s_plans"."tracked_deleted" DEFAULT VALUES';
 
 	begin('keys', 'CREATE DOMAIN code AS integer NOT NULL; CREATE TYPE mood AS ENUM (\'calm\', \'wild\')');
 	my @keys = ([ 'code', '7' ], [ 'mood', q{'calm'} ], [ 'integer[]', q{'{1}'} ], [ 'varchar(5) COLLATE "C"', q{'x'} ], [ 'numeric(9, 2)', '1.5' ], [ 'char(3)', q{'x'} ], [ 'timestamptz', 'now()' ]);
@@ -394,7 +410,7 @@ SAID
 	shop('TRUNCATE item_1_' . shop(q{SELECT to_char(now(), 'YYYY_MM')}));
 	is(marks('item_deleted'), 1, '... which leaves a mark');
 	my $drop = q{uid_drop_partitions('item_1', now() - interval '2 months', %s, force => true)};
-	is(shop(sprintf "SELECT string_agg(CASE WHEN d ~ '^DROP' THEN '-' ELSE d END, ' ') FROM (SELECT $drop AS d LIMIT 4) AS d", 'false'), qq{BEGIN; - INSERT INTO "s_levels"."item_deleted" DEFAULT VALUES; COMMIT;}, '... a drop is printed with the mark of the whole');
+	is(shop(sprintf "SELECT string_agg(CASE WHEN d ~ '^DROP' THEN '-' ELSE d END, ' ') FROM (SELECT $drop AS d LIMIT 5) AS d", 'false'), qq{BEGIN; SET LOCAL lock_timeout = '500ms'; - INSERT INTO "s_levels"."item_deleted" DEFAULT VALUES; COMMIT;}, '... a drop is printed with the mark of the whole');
 	is(shop(sprintf "SELECT count(*) FROM $drop AS d WHERE d ~ '^DROP'", 'true') . marks('item_deleted'), '32', '... and run with one');
 	shop('CREATE TABLE item_old PARTITION OF item_1 FOR VALUES FROM (0) TO (100); CREATE TABLE item_rest PARTITION OF item_1 DEFAULT; INSERT INTO item VALUES (1, 1000); ANALYZE item_rest; SELECT uid_track_changes($$item$$, execute => true)');
 	is(shop(q{SELECT "table", class, left(what, 28) FROM uid_check_tables() WHERE "table"::text LIKE 'item%' ORDER BY 3}), qq{item|tell|partition "s_levels"."item_o\nitem|tell|the default partition "s_lev}, 'what is of no layout, or in a default partition there, is told of the whole');
@@ -421,7 +437,7 @@ SAID
 		shop(q{SELECT format('ALTER TABLE item DETACH PARTITION %1$s; ALTER TABLE other ATTACH PARTITION %1$s %2$s', c.oid::regclass, pg_get_expr(c.relpartbound, c.oid)) FROM item AS i JOIN pg_class AS c ON c.oid = i.tableoid \gexec});
 		my $drop = q{uid_drop_partitions('other', now() - interval '2 months', %s, force => true)};
 		my $marks = join ' ', map { qq{INSERT INTO "$scene"."${_}_deleted" DEFAULT VALUES;} } 'item', $track ? 'other' : ();
-		like(shop(sprintf "SELECT $drop", 'false'), qr/^BEGIN;\nDROP TABLE [^\n]*;\n\Q$marks\E\nCOMMIT;\z/, "$scene: a drop is printed with a mark for each reader");
+		like(shop(sprintf "SELECT $drop", 'false'), qr/^BEGIN;\nSET LOCAL lock_timeout = '500ms';\nDROP TABLE [^\n]*;\n\Q$marks\E\nCOMMIT;\z/, "$scene: a drop is printed with a mark for each reader");
 		like(shop(sprintf "SELECT $drop", 'true'), qr/^DROP TABLE [^\n]*;\n\Q$marks\E\z/, '... and run with it');
 		is(said('item') . said('other') . marks('item_deleted') . ($track ? marks('other_deleted') : ''), $track ? '11' : '1', '... and both tables are sound');
 	}
@@ -561,7 +577,7 @@ SAID
 	my $unrecorded = 'tell partition "old_part" has no record of the layout that its ids have: uid_drop_partitions() keeps it';
 	is(shop(q{CREATE TABLE old_part (id bigserial PRIMARY KEY, name text, changed bigint NOT NULL DEFAULT 0); ALTER TABLE item ATTACH PARTITION old_part FOR VALUES FROM (0) TO (100)}) . said('item'),
 		qq{anew trigger "~uid_truncate" of table "old_part" is missing\nmend column "id" of table "old_part" has another default than the table that it is a partition of\n$unrecorded}, 'a partition with ids of its own is told');
-	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(ALTER|SELECT)' \\gexec");
+	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(BEGIN|SELECT)' \\gexec");
 	is(said('item'), $unrecorded, '... and mended, but for what only its owner knows');
 
 	begin('rest', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id); CREATE TABLE rest PARTITION OF item DEFAULT');
@@ -677,6 +693,7 @@ SAID
 		is(said('item') . shop(q{SELECT uid_track_changes('item', execute => true); SELECT count(*) FROM item_deleted}) . said('item'), '1', 'a table without comments is tracked again, with a mark');
 		is_told('again', 'item', 'item_deleted', q{7, 1, 'x'});
 	}
+	is_deeply([ uniq(@unbounded) ], [], 'no statement that is printed waits for a lock without a limit');
 	$node->stop;
 }
 done_testing();

@@ -192,15 +192,16 @@ foreach my $kind (kinds())
 	is((tool(join '', map { "CREATE TABLE $_ (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_track_changes('$_', execute => true);" } qw(m1 m2 m3 m4 m5)))[0], '', '... and tracked tables');
 	is((tool(join '', (map { my $from = $_ < 4 ? "m$_" : 'm4'; "CREATE TABLE p$_ PARTITION OF $from FOR VALUES FROM ($_) TO ($_ + 1); SELECT FROM uid_track_changes('$from', execute => true);" } 1 .. 6),
 		(map { "ALTER TABLE m$_ DETACH PARTITION p$_; ALTER TABLE m5 ATTACH PARTITION p$_ FOR VALUES FROM ($_) TO ($_ + 1);" } 1 .. 3), map { "ALTER TABLE m4 DETACH PARTITION p$_;" } 4 .. 6))[0], '', '... with partitions');
-	foreach my $case ([ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ],
+	is((tool(join '', (map { "CREATE TABLE r$_ (id bigint PRIMARY KEY);" } 1 .. 3), 'CREATE TABLE f (id bigint PRIMARY KEY DEFAULT uid_next(), a bigint REFERENCES r1, b bigint REFERENCES r2, c bigint REFERENCES r3) PARTITION BY RANGE (id); CREATE TABLE f_rest PARTITION OF f DEFAULT'))[0], '', '... and what partitions refer to');
+	foreach my $case ([ f_rest => q{SELECT FROM uid_partitions('f', now(), now() + interval '1 day', '1 day', true)}, qw(r1 r2 r3) ], [ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ],
 		[ m5 => "SELECT FROM uid_track_changes('m5', execute => true)", qw(m1_deleted m2_deleted m3_deleted) ], [ m4 => "SELECT FROM uid_track_changes('m4', execute => true)", qw(p4 p5 p6) ])
 	{
 		my ($first, $sql, @rest) = @$case;
 		my @readers = map { $node->background_psql('app') } 0, 1;
-		$readers[$_]->query_safe("BEGIN; SELECT FROM $rest[$_]") foreach 0, 1;
+		$readers[$_]->query_safe("BEGIN; LOCK TABLE $rest[$_] IN ROW EXCLUSIVE MODE") foreach 0, 1;
 		my $latch = $node->background_psql('app');
 		$latch->query_safe('SELECT pg_advisory_lock(1)');
-		my $program = psql_begin('super', "SET deadlock_timeout = '3s'; BEGIN; SELECT FROM $rest[2]; SELECT pg_advisory_lock(1); SELECT FROM $first; COMMIT", \my $failed);
+		my $program = psql_begin('super', "SET deadlock_timeout = '3s'; BEGIN; LOCK TABLE $rest[2] IN ROW EXCLUSIVE MODE; SELECT pg_advisory_lock(1); SELECT FROM $first; COMMIT", \my $failed);
 		my $is_there = sub { return $node->poll_query_until('app', "SELECT count(*) > 0 FROM pg_locks WHERE $_[0]") };
 		ok($is_there->("locktype = 'advisory' AND NOT granted"), "$first: a program has a lock that the tool will wait for");
 		my $tool = psql_begin('shop', "SET application_name = 'tool'; SET client_min_messages = warning; SET lock_timeout = '1500ms'; $sql", \my $said);
@@ -216,6 +217,19 @@ foreach my $kind (kinds())
 		like($said, qr/ERROR:  table "public"\."\w+" is in use/, '... which gives way');
 		unlike($failed, qr/\w/, '... to the program');
 	}
+
+	# ---- others wait for what is left, and not for all that is made ----
+
+	$node->safe_psql('app', 'CREATE TABLE theirs (id bigint PRIMARY KEY); ALTER TABLE theirs OWNER TO plain; GRANT REFERENCES ON theirs TO shop');
+	is((tool(q{ALTER TABLE f ADD FOREIGN KEY (a) REFERENCES theirs}))[0], '', 'a table of another role is referred to');
+	$node->safe_psql('app', q{CREATE FUNCTION see() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN RAISE WARNING '% %', tg_tag, (SELECT count(*) FROM pg_locks WHERE pid = pg_backend_pid() AND mode IN ('ShareRowExclusiveLock', 'AccessExclusiveLock') AND relation IN (SELECT oid FROM pg_class WHERE relname IN ('r1', 'r2', 'r3', 'f_rest', 'theirs'))); END $$;
+		CREATE EVENT TRIGGER see ON ddl_command_start WHEN TAG IN ('CREATE TABLE', 'ALTER TABLE') EXECUTE FUNCTION see()});
+	my $months = q{SELECT count(*) FROM uid_partitions('f', now(), now() + interval '120 days', '1 day', true)};
+	my ($state, $text) = tool("SET client_min_messages = notice; $months");
+	is(join(' ', ($text =~ /^.*WARNING:  (?:\w+: )?((?:CREATE|ALTER) TABLE \d+)$/mg)[99, 100]), 'CREATE TABLE 0 ALTER TABLE 4', 'tables are made before others are locked') or diag(substr $text, 0, 1000);
+	like($text, qr/^100\n.*2[01] partitions of table "f" are left\n/ms, '... 100 at most');
+	$node->safe_psql('app', 'DROP EVENT TRIGGER see');
+	like((tool($months))[1], qr/^(?:20|21)$/m, '... and the next call makes the others');
 
 	# ---- who is in the way is told ----
 
