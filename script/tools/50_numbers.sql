@@ -126,7 +126,7 @@ BEGIN
 				UNION ALL
 				SELECT 'tell', format('others than the owner may write to table %s, which has %s of table %s', k.first, k.holds, written), w.line FROM uidgen_tools.write_revoke(k.own[1]) AS w (line) WHERE w.line IS NOT NULL
 				UNION ALL
-				SELECT 'tell', format('%s, which has %s of table %s, may change or leave out what is written there', w.what, k.holds, written), w.statement FROM uidgen_tools.list_meddlers(k.own[1]) AS w
+				SELECT 'tell', format('%s, which has %s of table %s, may change or leave out what is written there', w.what, k.holds, written), w.statement FROM uidgen_tools.list_meddlers(k.own[1]) AS w WHERE w.omits
 				UNION ALL
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'

@@ -130,11 +130,11 @@ foreach my $kind (kinds())
 	}
 	my $used = $kind eq 'extension' ? 'uidgen.layout_used' : 'uidgen_history.layout_used';
 	$node->safe_psql('parts', "CREATE TABLE kept AS TABLE $used; DELETE FROM $used");
-	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', force => true)"), '1', 'the layouts are in the records of the partitions, too');
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', force => true) AS d WHERE d ~ '^DROP'"), '1', 'the layouts are in the records of the partitions, too');
 	$node->safe_psql('parts', "INSERT INTO $used TABLE kept");
 	$node->safe_psql('parts', "ALTER TABLE $used SET UNLOGGED");
 	like(keeper_says("$drop)"), qr/55000: it is not certain which layouts the ids of table "event" have.*DETAIL: .*not logged.*HINT: .*fourth argument/s, 'where a crash would empty them, a layout has to be named');
-	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default', true)"), '1', '... and then counts');
+	is(keeper_says("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '6 months', false, 'default', true) AS d WHERE d ~ '^DROP'"), '1', '... and then counts');
 	$node->safe_psql('parts', "ALTER TABLE $used SET LOGGED");
 
 	my $number;

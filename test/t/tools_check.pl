@@ -327,7 +327,7 @@ SAID
 	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true)');
 	is(shop('CREATE TABLE child () INHERITS (item)') . said('item'), 'tell table "item", which has numbers, inherits from another one, or another one from it: uid_number_rows() refuses it', 'a table with numbers and a child is told');
 	shop('DROP TABLE child; INSERT INTO item DEFAULT VALUES; CREATE FUNCTION skip() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NULL; END$$; CREATE TRIGGER skip BEFORE UPDATE ON item_number_counter FOR EACH ROW EXECUTE FUNCTION skip()');
-	ok(poll_until(sub { shop('CALL uid_number_rows($$item$$, $$id$$)') =~ /table "s_numbered"."item_number_counter" does not keep the last number/ }), 'a last number that is not kept is an error');
+	like(shop('CALL uid_number_rows($$item$$, $$id$$)'), qr/Trigger "skip" of table "s_numbered"."item_number_counter", which has the last number of .*, may change or leave out/, 'a last number that would not be kept is an error');
 	is(shop('SELECT count(*) FROM item_number'), '0', '... and gives none');
 	begin('default_rights', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()); ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other');
 	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true); ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other');
@@ -566,7 +566,7 @@ SAID
 		CREATE TRIGGER "~uid_delete" AFTER DELETE ON public.theirs FOR EACH ROW EXECUTE FUNCTION public.theirs()}) =~ s/\s+//gr, '', 'tables of others with long texts');
 	is(shop(q{CREATE TABLE fresh (id bigint PRIMARY KEY); SELECT count(*) > 0 FROM uid_track_changes('fresh'); SELECT count(*) > 0 FROM uid_drop_partitions('item', now() - interval '1 month', true, force => true); SELECT uid_purge_deleted('item', now())})
 		=~ s/\n\d+\z//r =~ s/\s+/ /gr . said('item'), 't t', '... and partitions go, as if these were not there');
-	is(as($node, 'watcher', 'app', q{SELECT count(*) > 0 FROM uid_check_tables(); SELECT what ~ 'tracked' FROM uid_check_table('public.theirs')}), 't', '... and a watcher goes on');
+	is(as($node, 'watcher', 'app', q{SELECT count(*) > 0 FROM uid_check_tables(); SELECT count(*) > 0 FROM uid_check_table('public.theirs')}), "t\nt", '... and a watcher goes on');
 	as($node, 'other', 'app', 'DROP TABLE public.theirs; DROP FUNCTION public.theirs()');
 	my $is_lost = sub { return qq{table "$_[0]" is not permanent: A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that. If it is unlogged, run ALTER TABLE "$_[0]" SET LOGGED.} };
 	my ($unlogged) = split /\n/, shop(q{SELECT min(inhrelid::regclass::text) FROM pg_inherits WHERE inhparent = 'item'::regclass});
@@ -672,7 +672,7 @@ SAID
 	}
 	else
 	{
-		is(shop('CREATE TABLE made (id bigint PRIMARY KEY DEFAULT uid_next()); SELECT uid_adopt($$made$$, execute => true); SELECT uid_adopt($$made$$, execute => true)'), 'NOTICE:  nothing is to be done: new rows of table "made" have ids of uidgen', 'a default of CREATE TABLE is adopted once');
+		is(shop('CREATE TABLE made (id bigint PRIMARY KEY DEFAULT uid_next()); SELECT uid_adopt($$made$$, execute => true); SELECT col_description($$made$$::regclass, 1)'), 'uidgen: the default is uid_next()', 'a default of CREATE TABLE is noted');
 		shop('CREATE TABLE account (id serial PRIMARY KEY); SELECT uid_adopt($$account$$, $$id$$, true); CREATE VIEW item_changes AS SELECT id, changed FROM item UNION ALL SELECT id, changed FROM item_deleted');
 		$node->safe_psql('app', 'DROP EXTENSION uidgen_tools');
 		my (undef, $said) = sqlstate_of($node, 'DROP EXTENSION uidgen', 'app');
