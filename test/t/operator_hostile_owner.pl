@@ -203,8 +203,8 @@ SQL
 		psql_as('boss', "DROP FUNCTION IF EXISTS shop.none(); SET ROLE shop; CREATE OR REPLACE FUNCTION shop.act() RETURNS void LANGUAGE plpgsql AS \$\$ BEGIN PERFORM nextval('trap.ran');
 			IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; BEGIN RESET ROLE; EXCEPTION WHEN OTHERS THEN NULL; END; IF current_user <> 'shop' THEN PERFORM nextval('trap.caught'); END IF; END \$\$");
 		# Numbers come into a table of the owner's, who may put anything into that, too.
-		is(psql_as('shop', "ALTER TABLE shop.account_number ADD CHECK (shop.evil(5) = 0); CREATE INDEX ON shop.account_number ((number + shop.evil(1))); CREATE TRIGGER t BEFORE INSERT ON shop.account_number FOR EACH ROW EXECUTE FUNCTION shop.fires();
-			CREATE TRIGGER t BEFORE UPDATE ON shop.account_number_counter FOR EACH ROW EXECUTE FUNCTION shop.fires()"), '', 'the owner sets traps in the table of numbers');
+		is(psql_as('shop', "ALTER TABLE shop.account_number ADD CHECK (shop.evil(5) = 0); CREATE INDEX ON shop.account_number ((number + shop.evil(1))); CREATE TRIGGER t AFTER INSERT ON shop.account_number FOR EACH ROW EXECUTE FUNCTION shop.fires();
+			CREATE TRIGGER t AFTER UPDATE ON shop.account_number_counter FOR EACH ROW EXECUTE FUNCTION shop.fires()"), '', 'the owner sets traps in the table of numbers');
 		foreach ([ 'shop', '' ], [ 'member', 'SET ROLE shop' ])
 		{
 			my ($role, $before) = @$_;
