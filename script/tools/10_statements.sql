@@ -231,21 +231,23 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds the waits for locks, unless the caller does';
 
 -- What it takes is taken from lock_timeout.  So all waits of a tool together are shorter than the time after which whoever waits for its first lock looks for deadlocks.
-CREATE FUNCTION uidgen_tools.wait_for_lock(statement text, relation oid, mode text, since timestamptz) RETURNS void
+CREATE FUNCTION uidgen_tools.wait_for_lock(statement text, relation oid, mode text, since timestamptz) RETURNS text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 DECLARE
 	patience CONSTANT text := current_setting('lock_timeout');
+	result text;
 BEGIN
 	PERFORM uidgen_tools.be_patient();
-	PERFORM uidgen.run_confined(statement);
+	result := uidgen.run_confined(statement);
 	PERFORM set_config('lock_timeout', CASE patience WHEN '0' THEN patience ELSE greatest(1, floor(1000 * extract(epoch FROM patience::interval + since - clock_timestamp()))) || 'ms' END, true);
+	RETURN result;
 EXCEPTION WHEN lock_not_available THEN
 	RAISE EXCEPTION 'table % is in use', uidgen_tools.write_relation(relation)
 		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relation, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.wait_for_lock(text, oid, text, timestamptz) IS 'runs a statement that waits for a lock on a table; an error says who is in the way';
+COMMENT ON FUNCTION uidgen_tools.wait_for_lock(text, oid, text, timestamptz) IS 'the result of a statement that waits for a lock on a table; an error says who is in the way';
 
 -- LOCK takes the table's name, while the caller means its OID.  Somebody may have exchanged names before the lock was there.
 CREATE FUNCTION uidgen_tools.lock_by_name(relation oid, written text, mode text, since timestamptz DEFAULT clock_timestamp()) RETURNS void

@@ -1174,19 +1174,14 @@ BEGIN
 		PERFORM uidgen_tools.lock_by_name(locked, written, 'SHARE UPDATE EXCLUSIVE');
 	END LOOP;
 	version := uidgen_tools.write_name(d.version);
-	PERFORM uidgen_tools.refuse_hidden_rows(locked, 'uid_purge_deleted()'), uidgen_tools.be_patient();
+	PERFORM uidgen_tools.refuse_hidden_rows(locked, 'uid_purge_deleted()');
 	-- Columns of a former key count, too: a row with any key is no mark.
 	SELECT format('num_nonnulls(%s) > 0', string_agg('d.' || uidgen_tools.write_name(a.attname), ', ')), string_agg(format('%s = NULL', uidgen_tools.write_name(a.attname)), ', ' ORDER BY a.attnum) INTO keys, no_keys
 		FROM pg_attribute AS a WHERE a.attrelid = locked AND a.attnum > 0 AND NOT a.attisdropped AND a.attname <> d.version;
 	floor := uidgen.run_confined(format('SELECT max(d.%2$s) FROM %1$s AS d WHERE d.%2$s < %3$s AND %4$s', written, version, uidgen.first_since(before), keys));
 	-- Only the owner can have locked a row.
-	BEGIN
-		purged := uidgen.run_confined(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING %4$s AS is_key), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(*) FILTER (WHERE g.is_key) FROM gone AS g) + count(*) FROM mark',
-			written, version, floor, keys, no_keys)) WHERE floor IS NOT NULL;
-	EXCEPTION WHEN lock_not_available THEN
-		RAISE EXCEPTION 'table % is in use', written
-			USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(locked, 'EXCLUSIVE'), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
-	END;
+	purged := uidgen_tools.wait_for_lock(format('WITH gone AS (DELETE FROM %1$s AS d WHERE d.%2$s < %3$s RETURNING %4$s AS is_key), mark AS (UPDATE %1$s AS d SET %5$s WHERE d.%2$s = %3$s RETURNING 1) SELECT (SELECT count(*) FILTER (WHERE g.is_key) FROM gone AS g) + count(*) FROM mark',
+		written, version, floor, keys, no_keys), locked, 'EXCLUSIVE', clock_timestamp()) WHERE floor IS NOT NULL;
 	PERFORM set_config('lock_timeout', patience, true);
 	RETURN coalesce(purged, 0);
 END
