@@ -170,9 +170,9 @@ DROP TABLE event, mark, line;
 \set SHOW_CONTEXT never
 -- The times of a statement, which has numbers
 CREATE FUNCTION pg_temp.times(statement text, layout text DEFAULT 'default',
-	OUT partition text, OUT "from" timestamptz, OUT "to" timestamptz) LANGUAGE sql
-RETURN (substring(statement, 'TABLE (.*) [(]LIKE '), uid_timestamp(substring(statement, 'FROM \((\d+)')::bigint, layout),
-	uid_timestamp(substring(statement, 'TO \((\d+)')::bigint, layout));
+	OUT partition text, OUT "from" timestamptz, OUT "to" timestamptz) RETURNS SETOF record LANGUAGE sql
+AS $$SELECT substring(statement, 'TABLE (.*) [(]LIKE '), uid_timestamp(substring(statement, 'FROM \((\d+)')::bigint, layout),
+	uid_timestamp(substring(statement, 'TO \((\d+)')::bigint, layout) WHERE statement LIKE 'CREATE TABLE %'$$;
 CREATE TABLE event (id bigint PRIMARY KEY, body text) PARTITION BY RANGE (id);
 
 -- The statements, and nothing else

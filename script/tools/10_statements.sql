@@ -213,11 +213,12 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN ceil(least(500, extract(epoch FROM current_setting('deadlock_timeout')::interval) * 500)) || 'ms';
 COMMENT ON FUNCTION uidgen_tools.patience() IS 'how long a tool waits for a lock, if the caller does not say';
 
--- All who come later wait behind whoever waits for a strong lock.  The statements are for one transaction.
-CREATE FUNCTION uidgen_tools.with_patience(statements text[]) RETURNS text[]
+-- All who come later wait behind whoever waits for a strong lock.  One row is one statement: \gexec goes on after an error, in no aborted transaction.
+CREATE FUNCTION uidgen_tools.with_patience(statements text[], as_one boolean DEFAULT false) RETURNS text[]
 LANGUAGE sql STABLE STRICT PARALLEL SAFE
-RETURN ARRAY['BEGIN;', format('SET LOCAL lock_timeout = %L;', uidgen_tools.patience())] || statements || 'COMMIT;'::text;
-COMMENT ON FUNCTION uidgen_tools.with_patience(text[]) IS 'statements to be printed that lock a table, with a bound for each of their waits';
+RETURN CASE WHEN as_one THEN ARRAY[format('DO %s;', uidgen_tools.write_literal(format('BEGIN SET LOCAL lock_timeout = %L; EXECUTE %s; END', uidgen_tools.patience(), uidgen_tools.write_literal(array_to_string(statements, ' ')))))]
+	ELSE ARRAY['BEGIN;', format('SET LOCAL lock_timeout = %L;', uidgen_tools.patience())] || statements || 'COMMIT;'::text END;
+COMMENT ON FUNCTION uidgen_tools.with_patience(text[], boolean) IS 'statements to be printed that lock a table, with a bound for each of their waits';
 
 CREATE FUNCTION uidgen_tools.be_patient() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp

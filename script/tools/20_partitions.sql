@@ -350,7 +350,7 @@ BEGIN
 			PERFORM uidgen.run_confined(attaches[n]);
 			RETURN NEXT makes[n] || ' ' || attaches[n];
 		ELSE
-			RETURN NEXT array_to_string(uidgen_tools.with_patience(ARRAY[makes[n], attaches[n]]), ' ');
+			RETURN QUERY SELECT u.line FROM unnest(uidgen_tools.with_patience(ARRAY[makes[n] || ' ' || attaches[n]])) AS u (line);
 		END IF;
 	END LOOP;
 	PERFORM set_config('lock_timeout', patience, true);
@@ -641,9 +641,9 @@ BEGIN
 		PERFORM uidgen_tools.lock_tables(NULL, going || (SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE'),
 			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(told);
-		-- A partition that was past may be for another time by now.  The messages about kept partitions came before.
+		-- A partition that was past may be for another time by now.  By force, catalogs alone are read: nobody waits for a look at rows.  Its messages came before.
 		PERFORM set_config('client_min_messages', 'error', true);
-		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, layouts, force)) WITH ORDINALITY AS c (relation, place)
+		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, layouts, true)) WITH ORDINALITY AS c (relation, place)
 			WHERE c.relation = ANY (going) ORDER BY c.place);
 		PERFORM set_config('client_min_messages', messages, true);
 		told := ARRAY(SELECT uidgen_tools.list_marked("table", going));

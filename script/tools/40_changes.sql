@@ -421,7 +421,6 @@ BEGIN
 	SELECT uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, c.relname AS name, c.relnamespace AS schema, c.relowner AS owner INTO t FROM pg_class AS c WHERE c.oid = "table";
 	PERFORM uidgen_tools.refuse_version_column("table", version_column);
 
-	-- The key.
 	IF uidgen_tools.choose_key("table") IS NULL THEN
 		RAISE EXCEPTION 'table "%" has no key', t.shown USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'By it readers know which row was deleted.',
 				HINT = 'Give it a primary key, or a unique index on columns that are not null.';
@@ -435,7 +434,6 @@ BEGIN
 			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = 'Name that column. If it was renamed, rename it back: its trigger and its readers know it by that name.';
 	END IF;
 
-	-- The objects that are made.
 	IF s.relation IS NOT NULL THEN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY[s.relation]);
 	END IF;
@@ -476,17 +474,19 @@ BEGIN
 	END IF;
 	IF num_nulls(s.function, s.relation) > 0 AND NOT has_schema_privilege(s.schema, 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = s.schema))
-			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.',
-				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(s.schema), uidgen_tools.write_role(t.owner));
-	ELSIF NOT uidgen_tools.has_index("table", version_column) OR uidgen_tools.is_scanned("table", version_column) THEN
-		PERFORM uidgen_tools.refuse_hidden_rows("table", 'uid_track_changes()'), uidgen_tools.lock_by_name("table", t.written, 'ACCESS SHARE');
-		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
-			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most
-				USING ERRCODE = 'program_limit_exceeded', DETAIL = 'An index is built on the column, or all rows are read for SET NOT NULL, and nobody can use the table meanwhile.',
-					HINT = 'Without "execute", uid_track_changes() prints the statements. In these the index comes last, and is built beside those who write, unless the table is partitioned.'
-						|| CASE WHEN uidgen_tools.is_scanned("table", version_column) THEN format(' First run ALTER TABLE %1$s ADD CONSTRAINT changed_there CHECK (%2$s IS NOT NULL) NOT VALID, and ALTER TABLE %1$s VALIDATE CONSTRAINT changed_there.', t.written, uidgen_tools.write_name(version_column)) ELSE '' END;
-		END IF;
+			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.', HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(s.schema), uidgen_tools.write_role(t.owner));
 	END IF;
+	FOR t IN SELECT c.oid, uidgen_tools.tame(c.relname) AS shown, uidgen_tools.write_relation(c.oid) AS written, r.why, r.hint
+		FROM pg_class AS c JOIN (VALUES ("table"::oid, NOT uidgen_tools.has_index("table", version_column) OR uidgen_tools.is_scanned("table", version_column), 'An index is built on the column, or all rows are read for SET NOT NULL',
+				'Without "execute", uid_track_changes() prints the statements. In these the index comes last, and is built beside those who write, unless the table is partitioned.' || CASE WHEN uidgen_tools.is_scanned("table", version_column) THEN format(' First run ALTER TABLE %1$s ADD CONSTRAINT changed_there CHECK (%2$s IS NOT NULL) NOT VALID, and ALTER TABLE %1$s VALIDATE CONSTRAINT changed_there.', uidgen_tools.write_relation("table"), uidgen_tools.write_name(version_column)) ELSE '' END),
+			(s.relation, EXISTS (SELECT FROM uidgen_tools.list_deleted_table("table", version_column, true, uid_next) AS l WHERE l.statement ~ ' (USING NULL|ADD PRIMARY KEY .*);$'), 'It is written anew, since the key has another type, or its primary key is built',
+				'First call uid_purge_deleted(). Or, when nobody needs the table, run the statements that uid_track_changes() prints without "execute".')) AS r (relid, is_read, why, hint) ON r.relid = c.oid AND r.is_read
+	LOOP
+		PERFORM uidgen_tools.refuse_hidden_rows(t.oid, 'uid_track_changes()'), uidgen_tools.lock_by_name(t.oid, t.written, 'ACCESS SHARE');
+		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
+			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most USING ERRCODE = 'program_limit_exceeded', DETAIL = t.why || ', and nobody can use the table meanwhile.', HINT = t.hint;
+		END IF;
+	END LOOP;
 	PERFORM uidgen_tools.refuse_without_ids();
 END
 $$;
@@ -598,14 +598,13 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN format('uidgen: versions of second 1893456000 begin with %s', uidgen.first_since(to_timestamp(1893456000)));	-- 2030, whatever it is now
 COMMENT ON FUNCTION uidgen_tools.write_version_record() IS 'the line of a comment that says which versions there are now';
 
-CREATE FUNCTION uidgen_tools.find_version_record(deleted oid, version name, OUT line text, OUT is_larger boolean, OUT comment text)
+CREATE FUNCTION uidgen_tools.find_version_record(deleted oid, version name, OUT line text, OUT is_larger boolean)
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT r[1], uidgen.first_since(to_timestamp(r[2]::bigint)) < r[3]::numeric, uidgen_tools.bound_text(col_description(a.attrelid, a.attnum))
-		FROM pg_attribute AS a CROSS JOIN LATERAL regexp_match(uidgen_tools.find_line(col_description(a.attrelid, a.attnum), 'uidgen: versions of second '), E'^(uidgen: versions of second (\\d{1,11}) begin with (-?\\d{1,19}))$') AS r
+	SELECT r[1], uidgen.first_since(to_timestamp(r[2]::bigint)) < r[3]::numeric FROM pg_attribute AS a CROSS JOIN LATERAL regexp_match(uidgen_tools.find_line(col_description(a.attrelid, a.attnum), 'uidgen: versions of second '), E'^(uidgen: versions of second (\\d{1,11}) begin with (-?\\d{1,19}))$') AS r
 		WHERE a.attrelid = deleted AND a.attname = version;
 $$;
-COMMENT ON FUNCTION uidgen_tools.find_version_record(oid, name) IS 'that line, whether ids of the time would be smaller now, and the comment that it is in';
+COMMENT ON FUNCTION uidgen_tools.find_version_record(oid, name) IS 'that line, and whether ids of the time would be smaller now';
 
 CREATE FUNCTION uidgen_tools.list_deleted_table("table" regclass, version_column name, "execute" boolean, uid_next regprocedure, OUT class text, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

@@ -15,7 +15,7 @@ DECLARE
 	is_told CONSTANT boolean := (SELECT pg_has_role(c.relowner, 'USAGE') AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.rolname IN (current_user, session_user) AND r.oid <> c.relowner AND r.rolsuper) FROM pg_class AS c WHERE c.oid = "table");
 BEGIN
 	-- A call bounds its waits by itself, and the others wait for no lock that readers or writers have.
-	RETURN QUERY SELECT c.class, c.what, CASE WHEN is_told AND c.statement !~ '^(SELECT|GRANT|REVOKE|COMMENT|CREATE TABLE|INSERT|ALTER FUNCTION|DO) ' THEN array_to_string(uidgen_tools.with_patience(ARRAY[c.statement]), ' ')
+	RETURN QUERY SELECT c.class, c.what, CASE WHEN is_told AND c.statement !~ '^(SELECT|GRANT|REVOKE|COMMENT|CREATE TABLE|INSERT|ALTER FUNCTION|DO) ' THEN array_to_string(uidgen_tools.with_patience(ARRAY[c.statement], true), ' ')
 				WHEN is_told OR c.statement IS NULL THEN c.statement ELSE '-- The owner of the table is told the statement.' END
 		FROM (SELECT * FROM uidgen_tools.check_tracking("table") UNION ALL SELECT * FROM uidgen_tools.check_adoption("table") UNION ALL SELECT * FROM uidgen_tools.check_partitions("table")
 			UNION ALL SELECT * FROM uidgen_tools.check_numbers("table") UNION ALL SELECT * FROM uidgen_tools.check_number_records("table")) AS c;

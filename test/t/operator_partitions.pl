@@ -260,6 +260,9 @@ foreach my $kind (kinds())
 			join("\n", (map { qq{DROP TABLE "public"."turned_$m[$_]";} } @gone), $kept eq '' ? () : join ', ', map { qq{"turned_$m[$_]"} } split ' ', $kept), "rows until $newest: what ends before $before");
 	}
 
+	keeper_says(q{CREATE TABLE heap (id bigint) PARTITION BY RANGE (id); SELECT FROM uid_partitions('heap', now() - interval '3 months', now(), '1 month', true); INSERT INTO heap SELECT uid_min(t) FROM generate_series(now() - interval '3 months', now(), '1 day') AS t});
+	is(keeper_says("BEGIN; SELECT count(*) FROM uid_drop_partitions('heap', date_trunc('month', now() - interval '1 month'), true); SELECT pg_stat_get_xact_numscans('heap_$m[-1]'::regclass); COMMIT"), "2\n1", 'the present partition is read before the lock, and not under it');
+
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
 
 	my $recent = q{SELECT count(*) FROM event WHERE uid_between(id, '} . $node->safe_psql('app', q{SELECT now() - interval '5 months'}) . q{', NULL)};

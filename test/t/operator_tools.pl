@@ -78,7 +78,7 @@ SELECT count(*) FROM $tools.uid_drop_partitions('event', '2026-02-01', true, 'de
 SELECT count(*) > 2 FROM $tools.uid_partitions('event', '2026-01-01', '2026-03-01', '1 month');
 SQL
 	# An end that no timestamp can have, and what a partition in the way tells of itself.
-	is(as('landlord', qq{SELECT count(*) FROM $tools.uid_partitions('event', '9999-01-01', '10002-01-01', '1 year', false, 'time:46:3600s worker:10 sequence:7 epoch:2020-01-01')}), '3', 'a layout that lasts longer than timestamps');
+	is(as('landlord', qq{SELECT count(*) FROM $tools.uid_partitions('event', '9999-01-01', '10002-01-01', '1 year', false, 'time:46:3600s worker:10 sequence:7 epoch:2020-01-01') AS p WHERE p LIKE 'CREATE %'}), '3', 'a layout that lasts longer than timestamps');
 	like(as('landlord', qq{SET timezone = 'UTC'; SELECT $tools.uid_partitions('event', '2026-02-10', '2026-03-10', '7 days', true, 'default')}),
 		qr/42P17: partition "public"\."event_2026_02" .*By the layout .* its times are from 2026-02-01 00:00:00\+00 to 2026-03-01 00:00:00\+00/s, 'what is in the way is told by its times');
 

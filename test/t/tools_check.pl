@@ -19,7 +19,7 @@ sub shop
 {
 	my ($sql, $database) = @_;
 	my $printed = as($node, 'shop', $database // 'app', "SET search_path = $scene, public;\nSET client_min_messages = warning;\n$sql", '-v', 'VERBOSITY=default');
-	push @unbounded, ($printed =~ s/^ *BEGIN;\s+SET LOCAL lock_timeout = '\d+ms';.*?COMMIT;//gmsr) =~ /^ *((?:BEGIN|LOCK|ALTER (?!FUNCTION)|DROP|UPDATE|DELETE|TRUNCATE|CREATE (?!INDEX CONCURRENTLY|TABLE)).*;)/mg;
+	push @unbounded, ($printed =~ s/^ *BEGIN;\s+SET LOCAL lock_timeout = '\d+ms';.*?COMMIT;//gmsr) =~ /^ *((?:BEGIN|LOCK|ALTER (?!FUNCTION)|DROP|UPDATE|DELETE|TRUNCATE|CREATE (?!INDEX CONCURRENTLY|TABLE)|DO (?!E?'BEGIN (?:SET LOCAL lock_timeout = ''\d+ms''; EXECUTE|EXECUTE E?''COMMENT ON) )).*;)/mg;
 	return $printed =~ s/^psql:[^\n]*? INFO: .*?(?=^psql:|\z)//gmsr =~ s/\s+\z//r;
 }
 
@@ -139,7 +139,7 @@ foreach (kinds())
 	begin('plans', 'CREATE TABLE item (id serial PRIMARY KEY); CREATE TABLE event (id bigint PRIMARY KEY) PARTITION BY RANGE (id); CREATE TABLE tracked (LIKE event INCLUDING ALL) PARTITION BY RANGE (id)');
 	shop(q{SELECT uid_track_changes('tracked', execute => true); SELECT FROM (VALUES ('event'), ('tracked')) AS t (t), uid_partitions(t.t::regclass, now() - interval '3 months', now(), '1 month', true)});
 	my $plans = join '', map { plans($_) } qw(item event tracked);
-	like($plans, qr/^$_/m, "$_ is printed") foreach 'CREATE INDEX CONCURRENTLY', 'CREATE INDEX "', 'DROP TABLE', 'BEGIN; SET LOCAL lock_timeout = .* CREATE TABLE', 'ALTER TABLE "s_plans"."item" ALTER COLUMN "id" TYPE', 'INSERT INTO "s_plans"."tracked_deleted" DEFAULT VALUES';
+	like($plans, qr/^$_/m, "$_ is printed") foreach 'CREATE INDEX CONCURRENTLY', 'CREATE INDEX "', 'DROP TABLE', 'BEGIN;\nSET LOCAL lock_timeout = .*\nCREATE TABLE .*; ALTER TABLE', 'ALTER TABLE "s_plans"."item" ALTER COLUMN "id" TYPE', 'INSERT INTO "s_plans"."tracked_deleted" DEFAULT VALUES';
 
 	begin('keys', 'CREATE DOMAIN code AS integer NOT NULL; CREATE TYPE mood AS ENUM (\'calm\', \'wild\')');
 	my @keys = ([ 'code', '7' ], [ 'mood', q{'calm'} ], [ 'integer[]', q{'{1}'} ], [ 'varchar(5) COLLATE "C"', q{'x'} ], [ 'numeric(9, 2)', '1.5' ], [ 'char(3)', q{'x'} ], [ 'timestamptz', 'now()' ]);
@@ -551,7 +551,7 @@ SAID
 	is(shop("COMMENT ON COLUMN item.id IS 'mine'; COMMENT ON COLUMN item.changed IS E'mine,\ntoo'; $printed") . shop(sprintf $comments, 'item') . said('item'),
 		qq{mine\nuidgen: the default is uid_next()\nmine,\ntoo\nuidgen: changes are tracked in "s_later"."item_deleted"}, 'what is printed leaves lines that were written later');
 	shop(q{COMMENT ON TABLE item_deleted IS NULL; COMMENT ON COLUMN item_deleted.changed IS E'uidgen: versions of second 1893456000 begin with 9000000000000000000'});
-	$printed = shop(q{SELECT uid_track_changes('item'); SELECT statement FROM uid_check_table('item') WHERE statement LIKE 'BEGIN;%'});
+	$printed = shop(q{SELECT uid_track_changes('item'); SELECT statement FROM uid_check_table('item') WHERE statement LIKE '%lock_timeout%'});
 	is(shop("COMMENT ON TABLE item_deleted IS 'its'; COMMENT ON COLUMN item_deleted.changed IS E'its, too\nuidgen: versions of second 1893456000 begin with 9000000000000000000'; $printed SELECT obj_description('item_deleted'::regclass);") . "\n" . shop(sprintf $comments, 'item_deleted') =~ s/begin with .*//r . said('item'),
 		qq{its\nuidgen: changes are tracked in "s_later"."item_deleted"\n-\nits, too\nuidgen: versions of second 1893456000 }, '... and so of the table of deleted keys');
 
@@ -577,7 +577,14 @@ SAID
 	my $unrecorded = 'tell partition "old_part" has no record of the layout that its ids have: uid_drop_partitions() keeps it';
 	is(shop(q{CREATE TABLE old_part (id bigserial PRIMARY KEY, name text, changed bigint NOT NULL DEFAULT 0); ALTER TABLE item ATTACH PARTITION old_part FOR VALUES FROM (0) TO (100)}) . said('item'),
 		qq{anew trigger "~uid_truncate" of table "old_part" is missing\nmend column "id" of table "old_part" has another default than the table that it is a partition of\n$unrecorded}, 'a partition with ids of its own is told');
-	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(BEGIN|SELECT)' \\gexec");
+	$session = $node->background_psql('app');
+	$session->query_safe("BEGIN; LOCK TABLE $scene.item IN SHARE UPDATE EXCLUSIVE MODE");
+	foreach my $sql (q{SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(DO|BEGIN)'}, q{SELECT uid_partitions('item', now() + interval '3 years', now() + interval '3 years', '1 month')})
+	{
+		like(shop("$sql UNION ALL SELECT 'SELECT 7' \\gexec"), qr/canceling statement due to lock timeout.*^7\z/ms, 'what is printed and waits in vain leaves no transaction behind');
+	}
+	$session->quit;
+	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(DO|SELECT)' \\gexec");
 	is(said('item'), $unrecorded, '... and mended, but for what only its owner knows');
 
 	begin('rest', 'CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id); CREATE TABLE rest PARTITION OF item DEFAULT');
