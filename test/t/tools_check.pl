@@ -579,10 +579,8 @@ SAID
 		qq{anew trigger "~uid_truncate" of table "old_part" is missing\nmend column "id" of table "old_part" has another default than the table that it is a partition of\n$unrecorded}, 'a partition with ids of its own is told');
 	$session = $node->background_psql('app');
 	$session->query_safe("BEGIN; LOCK TABLE $scene.item IN SHARE UPDATE EXCLUSIVE MODE");
-	foreach my $sql (q{SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(DO|BEGIN)'}, q{SELECT uid_partitions('item', now() + interval '3 years', now() + interval '3 years', '1 month')})
-	{
-		like(shop("$sql UNION ALL SELECT 'SELECT 7' \\gexec"), qr/canceling statement due to lock timeout.*^7\z/ms, 'what is printed and waits in vain leaves no transaction behind');
-	}
+	like(shop("$_ UNION ALL SELECT 'SELECT 7' \\gexec"), qr/canceling statement due to lock timeout.*^7\z/ms, 'what is printed and waits in vain leaves no transaction behind')
+	  foreach q{SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(DO|BEGIN)'}, q{SELECT uid_partitions('item', now() + interval '3 years', now() + interval '37 months', '1 month')};
 	$session->quit;
 	shop("SELECT statement FROM uid_check_table('item') WHERE statement ~ '^(DO|SELECT)' \\gexec");
 	is(said('item'), $unrecorded, '... and mended, but for what only its owner knows');
