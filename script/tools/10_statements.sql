@@ -301,6 +301,13 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_families(oid[]) IS 'tables with those above and below them, as partitions and by inheritance';
 
+CREATE FUNCTION uidgen_tools.list_publications(schema oid) RETURNS SETOF name
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT p.pubname FROM pg_publication AS p WHERE p.puballtables OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = schema);
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_publications(oid) IS 'the publications that send each table that is made in a schema';
+
 -- Reads catalogs alone: pg_partition_tree() would lock the partitions.
 CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

@@ -384,7 +384,9 @@ BEGIN
 				(3, u.oid IS NOT NULL, 'table "%s" is not permanent',
 					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation(u.oid))),
 				(4, f.relid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
-					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
+					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.'),
+				(5, EXISTS (SELECT FROM uidgen_tools.list_number_records() AS l WHERE l.relation = c.oid), 'table "%s" is filled by uid_number_rows()',
+					'Its rows are never changed, and triggers are refused there.', 'Read it in the order of the numbers.')) AS w (n, applies, message, detail, hint)
 		WHERE c.oid = "table" AND w.applies
 		ORDER BY w.n;
 END
@@ -401,6 +403,67 @@ AS $$
 	SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = deleted AND i.indisprimary;
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_versions(oid, name, name) IS 'the column of the versions by its trigger, by its comment, and of the deleted keys: the same, unless it was renamed';
+
+-- A subscription finds rows by a replica identity or a primary key.  Without these the subscription compares all columns, and each server has other versions.
+CREATE FUNCTION uidgen_tools.list_unidentified("table" regclass, OUT written text, OUT statement text) RETURNS SETOF record
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM uidgen_tools.list_members("table") AS m JOIN pg_subscription_rel AS s ON s.srrelid = m.relid) THEN
+		RETURN QUERY SELECT r.written, (SELECT format('ALTER TABLE ONLY %s REPLICA IDENTITY USING INDEX %s;', r.written, uidgen_tools.write_name(c.relname))
+					FROM pg_index AS i JOIN pg_class AS c ON c.oid = i.indexrelid WHERE i.indexrelid = uidgen_tools.choose_key(m.relid) AND i.indimmediate)
+			FROM uidgen_tools.list_members("table") AS m CROSS JOIN LATERAL uidgen_tools.write_relation(m.relid) AS r (written)
+			WHERE m.kind = 'r' AND NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = m.relid AND i.indisvalid AND i.indimmediate AND (i.indisprimary OR i.indisreplident));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_unidentified(regclass) IS 'a table, or its partitions, if a subscription changes it and does not find rows by a key, and the statement that mends each';
+
+CREATE FUNCTION uidgen_tools.refuse_replicated("table" regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	r record;
+BEGIN
+	SELECT u.written, u.statement INTO r FROM uidgen_tools.list_unidentified("table") AS u LIMIT 1;
+	IF FOUND THEN
+		RAISE EXCEPTION 'a subscription would no longer find the rows of table %', r.written
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The table has neither a primary key nor a replica identity. So the subscription compares all columns, and the publisher has other versions, or none: UPDATE and DELETE would do nothing here.',
+				HINT = coalesce('Run ' || r.statement, 'Give it a primary key.');
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_replicated(regclass) IS 'an error if a subscription could not change a table that is tracked';
+
+-- Subscriptions stop at a column or table that the subscriber has not.  What was made by hand is taken.
+CREATE FUNCTION uidgen_tools.refuse_published("table" regclass, version_column name) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	s record := uidgen_tools.seek_tracking("table", version_column);
+	version CONSTANT text := uidgen_tools.write_name(version_column::text);
+	named text;
+	steps text;
+BEGIN
+	SELECT string_agg(DISTINCT format('"%s"', uidgen_tools.tame(w.publication)), ', '), string_agg(DISTINCT w.step, ' ') INTO named, steps
+		FROM (SELECT p.pubname, format('ALTER TABLE %s ADD COLUMN %s pg_catalog.int8 NOT NULL DEFAULT 0;', s.written, version)
+				FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS c ON c.oid = m.relid JOIN pg_namespace AS n ON n.oid = c.relnamespace
+					JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname JOIN pg_publication AS o ON o.pubname = p.pubname
+				WHERE NOT EXISTS (SELECT FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped)
+					AND NOT EXISTS (SELECT FROM pg_publication_rel AS r WHERE r.prpubid = o.oid AND r.prrelid = c.oid AND r.prattrs IS NOT NULL)
+			UNION ALL
+			SELECT p.pubname, format('CREATE TABLE %s.%s (%s, %s pg_catalog.int8 PRIMARY KEY);', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(s.name), (uidgen_tools.write_key("table")).types, version)
+				FROM uidgen_tools.list_publications(s.schema) AS p (pubname) WHERE s.relation IS NULL) AS w (publication, step);
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a subscriber would stop at what uid_track_changes() makes for table %', s.written
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It would be sent by the publications: %s.', named),
+				HINT = format('Run at each subscriber, then here, and then call it again: %s', steps);
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_published(regclass, name) IS 'an error if a publication would send a column or table that subscribers may not have';
 
 CREATE FUNCTION uidgen_tools.refuse_tracking("table" regclass, version_column name, execute boolean, uid_next regprocedure, uid_stamp regprocedure) RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -427,7 +490,7 @@ BEGIN
 	END IF;
 
 	s := uidgen_tools.seek_tracking("table", version_column);
-	PERFORM uidgen_tools.refuse_other_triggers("table", s.function, uid_stamp), uidgen_tools.refuse_other_function("table", s.function), uidgen_tools.refuse_later_triggers("table");
+	PERFORM uidgen_tools.refuse_replicated("table"), uidgen_tools.refuse_other_triggers("table", s.function, uid_stamp), uidgen_tools.refuse_other_function("table", s.function), uidgen_tools.refuse_later_triggers("table");
 	SELECT uidgen_tools.tame(v.name) INTO named FROM uidgen_tools.list_versions(s.relation, s.version, s.recorded) AS v (name) WHERE v.name <> version_column LIMIT 1;
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the versions of table "%" are in column "%"', t.shown, named
@@ -472,6 +535,7 @@ BEGIN
 	IF NOT "execute" THEN
 		RETURN;
 	END IF;
+	PERFORM uidgen_tools.refuse_published("table", version_column);
 	IF num_nulls(s.function, s.relation) > 0 AND NOT has_schema_privilege(s.schema, 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT n.nspname FROM pg_namespace AS n WHERE n.oid = s.schema))
 			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The table of deleted keys is made in it.', HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_track_changes() takes.', uidgen_tools.write_schema(s.schema), uidgen_tools.write_role(t.owner));
@@ -883,8 +947,8 @@ BEGIN
 	END IF;
 	IF is_first THEN
 		remarks := remarks || ARRAY(SELECT u.line FROM (VALUES (1, true, format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted)),
-			(2, EXISTS (SELECT FROM pg_publication AS p WHERE p.puballtables OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = v.schema)),
-				format('a publication takes table %s along: a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted)),
+			(2, EXISTS (SELECT FROM uidgen_tools.list_publications(s.schema)),
+				format('a publication takes table %s along: a subscriber without that table stops, and a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted)),
 			(3, EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted))) AS u (n, applies, line)
 			WHERE u.applies ORDER BY u.n);
 	END IF;
@@ -894,7 +958,7 @@ BEGIN
 	undo := ARRAY(SELECT u.line FROM (VALUES
 			(1, NOT EXISTS (SELECT FROM pg_trigger AS g WHERE g.tgrelid = "table" AND g.tgname = '~uid_stamp'), format('DROP TRIGGER "~uid_stamp" ON %s;', s.written)),
 			(2, s.function IS NULL, format('DROP FUNCTION %s() CASCADE;', deleted)),
-			(3, is_first, '-- Before it goes each view that selects its keys, such as that of readers.'),
+			(3, is_first, '-- Before, drop views that select the keys or the column, such as the view of readers.'),
 			(4, is_first, format('DROP TABLE %s;', deleted)),
 			(5, v.number IS NULL, format('ALTER TABLE %s DROP COLUMN %s;', s.written, version)),
 			(6, v.number IS NOT NULL AND NOT v.is_filled, format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', s.written, version)),
@@ -976,6 +1040,8 @@ BEGIN
 		SELECT false, format('trigger %s of table %s fires after the one that gives the version', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)),
 				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_later_triggers("table") AS l JOIN pg_trigger AS g ON g.oid = l
+		UNION ALL
+		SELECT false, format('a subscription does not find the rows of table %s, which has neither a primary key nor a replica identity: UPDATE and DELETE do nothing there', u.written), u.statement FROM uidgen_tools.list_unidentified("table") AS u
 		UNION ALL
 		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own))
 			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
@@ -1106,6 +1172,8 @@ BEGIN
 		PERFORM uidgen_tools.lock_tables(lock, uidgen_tools.list_locked_tables("table", version_column), 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
+	-- An event trigger may have given away what was made.
+	PERFORM uidgen_tools.refuse_other_owners(array_remove(ARRAY[s.relation], NULL)) FROM uidgen_tools.seek_tracking("table", version_column) AS s WHERE runs;
 	-- The statements name functions, too, while the plan knew their OIDs.
 	IF runs AND EXISTS (SELECT FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp)) THEN
 		RAISE EXCEPTION 'a function or schema was renamed meanwhile'

@@ -152,7 +152,51 @@ ok($node->poll_query_until('subscriber', 'SELECT count(*) = 1 FROM shop.item_del
 $node->safe_psql('subscriber', 'ALTER SUBSCRIPTION items DISABLE; ALTER SUBSCRIPTION items SET (slot_name = NONE); DROP SUBSCRIPTION items');
 as('shop', 'INSERT INTO shop.item VALUES (1); DELETE FROM shop.item');
 is(as('shop', q{SELECT pg_sleep(0.01); SELECT uid_purge_deleted('shop.item', now()) > 0}), "\nt", 'where all tables are published, a purge works');
-like((as_with_messages('shop', q{SELECT uid_track_changes('shop.busy')}))[1], qr/a publication takes table "shop"\."busy_deleted" along/, '... and the call says that it goes along');
+like((as_with_messages('shop', q{SELECT uid_track_changes('shop.busy')}))[1], qr/a publication takes table "shop"\."busy_deleted" along: a subscriber without/, '... and the call says that it goes along');
+
+# What is made is the owner's.
+$node->safe_psql('postgres', q{CREATE FUNCTION give() RETURNS event_trigger LANGUAGE plpgsql AS $$ BEGIN IF to_regclass('shop.handed_deleted') IS NOT NULL THEN ALTER TABLE shop.handed_deleted OWNER TO stranger; END IF; END $$;
+	ALTER FUNCTION give() SECURITY DEFINER; CREATE EVENT TRIGGER give ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION give(); DROP PUBLICATION everything});
+as('shop', 'CREATE TABLE shop.handed (k integer PRIMARY KEY)');
+is(state_of('shop', q{SELECT uid_track_changes('shop.handed', execute => true)}), '42501', 'a table of deleted keys that is given away at once is refused');
+$node->safe_psql('postgres', 'DROP EVENT TRIGGER give; CREATE PUBLICATION everything FOR ALL TABLES');
+as('shop', q{CREATE TABLE shop.bill (id bigint PRIMARY KEY); CALL uid_number_rows('shop.bill', 'id', begin => true)});
+is(state_of('shop', "SELECT uid_track_changes('shop.$_')"), '42809', "... and so is $_") foreach 'bill_number', 'bill_number_counter';
+
+# A subscriber stops at a column or table that it has not.
+my (undef, $error) = sqlstate_of($node, q{SELECT uid_track_changes('shop.busy', execute => true)}, 'postgres', 'shop');
+like($error, qr/stop at.*by the publications: "everything".*ALTER TABLE.*CREATE TABLE/s, 'what would be published is not made');
+as('shop', $error =~ /^HINT: .*again: (.*)/m);
+is(state_of('shop', q{SELECT uid_track_changes('shop.busy', execute => true)}) . as('shop', q{SELECT * FROM uid_check_table('shop.busy')}), '', '... but by hand, and is taken');
+$node->safe_psql('postgres', 'DROP PUBLICATION everything');
+as('shop', 'CREATE TABLE shop.listed (k integer PRIMARY KEY)');
+$node->safe_psql('postgres', 'CREATE PUBLICATION columns FOR TABLE shop.listed (k)');
+is(state_of('shop', q{BEGIN; SELECT FROM uid_track_changes('shop.listed', execute => true); ROLLBACK}), '', '... and a list of columns sends no other');
+as('shop', 'CREATE TABLE shop.part (k integer PRIMARY KEY) PARTITION BY RANGE (k); CREATE TABLE shop.part_0 PARTITION OF shop.part DEFAULT');
+$node->safe_psql('postgres', 'CREATE PUBLICATION parts FOR TABLE shop.part_0');
+is(state_of('shop', q{SELECT uid_track_changes('shop.part', execute => true)}), '55000', '... a partition does');
+
+# A subscription that finds rows by all columns finds none.
+my %full = (FULL => 'CREATE TABLE shop.full (k integer NOT NULL UNIQUE, body text)', PARTS => 'CREATE TABLE shop.parts (k integer NOT NULL UNIQUE, body text) PARTITION BY RANGE (k); CREATE TABLE shop.parts_0 PARTITION OF shop.parts DEFAULT');
+as('shop', "$full{FULL}; $full{PARTS}; ALTER TABLE shop.full REPLICA IDENTITY FULL; ALTER TABLE shop.parts_0 REPLICA IDENTITY FULL; GRANT ALL ON shop.full, shop.parts TO app");
+$node->safe_psql('postgres', q{CREATE PUBLICATION full_rows FOR TABLE shop.full, shop.parts; SELECT pg_create_logical_replication_slot('full_rows', 'pgoutput')});
+$node->safe_psql('subscriber', "$full{FULL}; $full{PARTS}");
+$node->safe_psql('subscriber', "CREATE SUBSCRIPTION full_rows CONNECTION '" . $node->connstr('postgres') =~ s/'/''/gr . "' PUBLICATION full_rows WITH (create_slot = false, slot_name = 'full_rows', copy_data = false)");
+foreach my $table ('full', 'parts')
+{
+	my ($leaf) = $table eq 'parts' ? 'parts_0' : 'full';
+	(undef, $error) = sqlstate_of($node, qq{SELECT uid_track_changes('shop.$table')}, 'subscriber');
+	like($error, qr/no longer find the rows of table "shop"."$leaf".*Run ALTER TABLE ONLY "shop"."$leaf" REPLICA/s, "a subscriber's table without an identity is refused");
+	$node->safe_psql('subscriber', $error =~ /^HINT: .*Run (.*)/m);
+	$node->safe_psql('subscriber', qq{SET client_min_messages = error; SELECT FROM uid_track_changes('shop.$table', execute => true)});
+	is($node->safe_psql('subscriber', qq{SELECT * FROM uid_check_table('shop.$table')}), '', '... and tracked with it');
+	as('app', qq{INSERT INTO shop.$table VALUES (1, 'a'), (2, 'a'); UPDATE shop.$table SET body = 'b' WHERE k = 1; DELETE FROM shop.$table WHERE k = 2});
+	ok($node->poll_query_until('subscriber', qq{SELECT array_agg(k || body) = '{1b}' FROM shop.$table}), '... so that changes arrive');
+	$node->safe_psql('subscriber', "ALTER TABLE shop.$leaf REPLICA IDENTITY DEFAULT");
+	like($node->safe_psql('subscriber', qq{SELECT * FROM uid_check_table('shop.$table')}), qr/^tell\|[^\n]*does not find the rows of table "shop"."$leaf"[^\n]*REPLICA IDENTITY USING INDEX "${leaf}_k_key";/, '... and the check tells when it goes');
+}
+$node->safe_psql('subscriber', 'ALTER SUBSCRIPTION full_rows DISABLE; ALTER SUBSCRIPTION full_rows SET (slot_name = NONE); DROP SUBSCRIPTION full_rows');
+$node->safe_psql('postgres', q{SELECT pg_drop_replication_slot('full_rows'); DROP PUBLICATION full_rows; DROP PUBLICATION columns; DROP PUBLICATION parts});
 
 sub as_with_messages
 {

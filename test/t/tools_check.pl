@@ -538,7 +538,7 @@ SAID
 	shop('CALL uid_number_rows($$item$$, $$id$$, begin => true)');
 	is(shop($back) . shop(q{SELECT col_description('item'::regclass, 1)}) . said('item'), "mine\nuidgen: rows are numbered by this column", 'the way back of uid_adopt() leaves nothing, and what others have written');
 	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('item', execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
-	like(shop(qq{CREATE VIEW item_changes AS SELECT changed FROM item UNION ALL SELECT changed FROM item_deleted;\n$back}) . $back, qr/view item_changes depends on table item_deleted.*\n    -- Before it goes each view .*\n    DROP TABLE/s, 'a way back beside a view says what goes first');
+	like(shop(qq{CREATE VIEW item_changes AS SELECT changed FROM item UNION ALL SELECT changed FROM item_deleted;\n$back}) . $back, qr/view item_changes depends on table item_deleted.*\n    -- Before, drop views .*\n    DROP TABLE/s, 'a way back beside a view says what goes first');
 	is(shop("DROP VIEW item_changes;\n$back") . said('item'), '', 'the way back of uid_track_changes(), too');
 	shop(q{CREATE TABLE other (id integer PRIMARY KEY, "the ""v\ 's" bigint NOT NULL DEFAULT 0)});
 	($back) = as($node, 'shop', 'app', q{SET search_path = s_back, public; SELECT uid_track_changes('other', $$the "v\ 's$$, execute => true)}) =~ /the way back:\n(.*?COMMIT;)/s;
