@@ -118,6 +118,7 @@ postgresql:
   connect_address: 127.0.0.1:$server
   data_dir: @{[ $member->data_dir ]}
   bin_dir: $bin
+  pgpass: $logs/pgpass
   remove_data_directory_on_rewind_failure: true
   remove_data_directory_on_diverged_timelines: true
   authentication:

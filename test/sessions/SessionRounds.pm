@@ -169,6 +169,8 @@ my @EXPECTED = (
 	[ '23502', qr/^null value in column "id" of relation "[tu]"/, 'drop_create', 'drop_for_a_while' ],
 	[ 'XX000', qr/^(?:uidgen has no new grant: )?(?:cache lookup failed for \w+ \d+|could not open relation with OID \d+)/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^uidgen has no grant to issue ids from: (?:cache lookup failed for \w+ \d+|could not open relation with OID \d+|relation "uidgen_registry\.\w+" does not exist)/, 'drop_create', 'drop_for_a_while' ],
+	# Another segment of the name may begin below.
+	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the registry has stopped it, as numbers may have been given out twice/, 'drop_create', 'drop_for_a_while' ],
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the layout differs from the registry's/, 'layout_row' ],
 	[ '55P03', qr/^canceling statement due to lock timeout/, 'rename_database', 'copy_database' ],	# while it connects
 	[ '55000', qr/^cannot truncate uidgen_registry\./, 'truncate' ],
