@@ -353,6 +353,8 @@ BEGIN
 			RETURN QUERY SELECT u.line FROM unnest(uidgen_tools.with_patience(ARRAY[makes[n] || ' ' || attaches[n]])) AS u (line);
 		END IF;
 	END LOOP;
+	-- An event trigger can give each new table to another role.
+	PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]) WHERE "execute" AND lowest IS NOT NULL;
 	PERFORM set_config('lock_timeout', patience, true);
 END
 $$;

@@ -263,6 +263,18 @@ foreach my $kind (kinds())
 	keeper_says(q{CREATE TABLE heap (id bigint) PARTITION BY RANGE (id); SELECT FROM uid_partitions('heap', now() - interval '3 months', now(), '1 month', true); INSERT INTO heap SELECT uid_min(t) FROM generate_series(now() - interval '3 months', now(), '1 day') AS t});
 	is(keeper_says("BEGIN; SELECT count(*) FROM uid_drop_partitions('heap', date_trunc('month', now() - interval '1 month'), true); SELECT pg_stat_get_xact_numscans('heap_$m[-1]'::regclass); COMMIT"), "2\n1", 'the present partition is read before the lock, and not under it');
 
+	# ---- an event trigger that gives each new table to another role ----
+
+	$node->safe_psql('app', q{CREATE ROLE other; GRANT other TO keeper; GRANT CREATE ON SCHEMA public TO other;
+		CREATE FUNCTION gives() RETURNS event_trigger LANGUAGE plpgsql AS $$ DECLARE o record; BEGIN FOR o IN SELECT * FROM pg_event_trigger_ddl_commands() WHERE object_type = 'table' LOOP EXECUTE format('ALTER TABLE %s OWNER TO other', o.object_identity); END LOOP; END $$;
+		CREATE EVENT TRIGGER gives ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION gives()});
+	my $parts = q{SELECT count(*) FROM pg_inherits WHERE inhparent = 'heap'::regclass};
+	my $had = $node->safe_psql('app', $parts);
+	my $next = q{SELECT count(*) FROM uid_partitions('heap', now() + interval '1 month', now() + interval '2 months', '1 month', true)};
+	like(keeper_says($next), qr/ERROR:  42501: table "public"\."heap_\d+_\d+" belongs to role "other"/, 'a partition that would belong to another role is refused');
+	is($node->safe_psql('app', "$parts; SELECT count(*) FROM pg_class WHERE relowner = 'other'::regrole; DROP EVENT TRIGGER gives"), "$had\n0", '... and none is made');
+	like(keeper_says($next), qr/^[12]$/, '... and made when it would be the owner\'s');
+
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
 
 	my $recent = q{SELECT count(*) FROM event WHERE uid_between(id, '} . $node->safe_psql('app', q{SELECT now() - interval '5 months'}) . q{', NULL)};
