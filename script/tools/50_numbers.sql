@@ -218,6 +218,9 @@ DECLARE
 	f record;
 	numbers text;
 	counter text;
+	makes text[];
+	by_hand oid[];
+	named text;
 BEGIN
 	-- The second of two concurrent calls finds the tables of the first.
 	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
@@ -225,16 +228,30 @@ BEGIN
 	f := uidgen_tools.find_numbers("table");
 	numbers := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.number_name);
 	counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(f.counter_name);
+	makes := ARRAY[format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers), (uidgen_tools.write_counter(counter, numbers))[1]];
+	-- Two tables that check_numbers() knows by their names.  They were made by hand if they never had numbers: numbers that have begun left a row of the last number.
+	by_hand := ARRAY(SELECT c.oid FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema AND c.relowner = f.owner AND c.oid NOT IN (SELECT l.relation FROM uidgen_tools.list_number_records() AS l)
+		AND (SELECT count(k.statement) FROM uidgen_tools.check_numbers("table") AS k) = 2);
+	IF num_nulls(f.numbers, f.counter) = 2 AND cardinality(by_hand) = 2 THEN
+		PERFORM uidgen_tools.refuse_other_owners(by_hand), uidgen_tools.lock_tables(NULL, by_hand, 'SHARE ROW EXCLUSIVE');
+		makes := CASE WHEN NOT uidgen.run_confined(format('SELECT EXISTS (SELECT FROM %s) OR EXISTS (SELECT FROM %s)', numbers, counter))::boolean THEN '{}'::text[] ELSE makes END;
+	END IF;
 	IF num_nonnulls(f.numbers, f.counter) > 0 THEN
 		RAISE EXCEPTION 'table "%" has numbers', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'They can begin once.', HINT = 'Call it without "begin": the numbers go on, also where the call that began was broken off.';
-	ELSIF EXISTS (SELECT FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema)
-		OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname IN (f.number_name, f.counter_name) AND t.typnamespace = f.schema) THEN
+	ELSIF makes <> '{}' AND (EXISTS (SELECT FROM pg_class AS c WHERE c.relname IN (f.number_name, f.counter_name) AND c.relnamespace = f.schema)
+		OR EXISTS (SELECT FROM pg_type AS t WHERE t.typname IN (f.number_name, f.counter_name) AND t.typnamespace = f.schema)) THEN
 		RAISE EXCEPTION 'the names of the tables for the numbers of table "%" are taken', shown
 			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s and %s.', numbers, counter),
 				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
 	END IF;
-	PERFORM uidgen.run_confined(l.line) FROM unnest(format('CREATE TABLE %s (number pg_catalog.int8 PRIMARY KEY, id pg_catalog.int8 NOT NULL UNIQUE);', numbers) || uidgen_tools.write_counter(counter, numbers)
+	named := (SELECT string_agg(uidgen_tools.write_name(p.name), ', ' ORDER BY p.name) FROM uidgen_tools.list_publications(f.schema) AS p (name) WHERE makes <> '{}' AND f.schema <> pg_my_temp_schema());
+	IF named IS NOT NULL THEN
+		RAISE EXCEPTION 'a subscriber would stop at what uid_number_rows() makes for table %', uidgen_tools.write_relation("table")
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It would be sent by the publications: %s.', named),
+				HINT = 'Run at each subscriber, then here, and then call it again: ' || array_to_string(makes, ' ');
+	END IF;
+	PERFORM uidgen.run_confined(l.line) FROM unnest(makes || (uidgen_tools.write_counter(counter, numbers))[2]
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
 		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
 	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid) AS r (line) WHERE r.line IS NOT NULL;

@@ -109,6 +109,27 @@ foreach (kinds())
 	refused(call('s.bill', 'begin => true'), '55000', 'table "bill" has numbers.*without "begin"', '... it has begun, and does not begin once more');
 	is(call('s.bill') . shop('SELECT count(*), min(number), max(number) FROM s.bill_number'), "1 50015001|1|5001", '... and goes on without it');
 
+	# ---- tables that are published before they are made ----
+
+	shop('CREATE SCHEMA p; CREATE TABLE p.invoice (id bigint PRIMARY KEY); INSERT INTO p.invoice VALUES (10), (20)');
+	foreach my $what ('FOR ALL TABLES', 'FOR TABLES IN SCHEMA p')
+	{
+		$node->safe_psql('postgres', qq{SET client_min_messages = error; CREATE PUBLICATION "A ""ll" $what});
+		my $said = call('p.invoice', 'begin => true');
+		refused($said, '55000', 'a subscriber would stop at what uid_number_rows\(\) makes for table "p"\."invoice"\n.*sent by the publications: "A ""ll"\.', "what a publication $what would send");
+		is(call('s.bill'), '0 5001', '... numbers that there are go on');
+		my ($makes) = $said =~ /Run at each subscriber, then here, and then call it again: (.*;)$/m;
+		is(shop('SELECT count(*) FROM pg_class WHERE relname LIKE \'invoice_number%\'') . shop('CREATE TEMP TABLE t (id bigint PRIMARY KEY); CALL uid_number_rows(\'t\', \'id\', begin => true)') =~ s/\|.*//r, '00', '... nothing was made, and a temporary table is not sent');
+		is(shop("BEGIN; $makes COMMIT; INSERT INTO p.invoice_number VALUES (7, 7)"), '', 'its statements make the tables');
+		refused(call('p.invoice', 'begin => true'), '42P07', 'the names of the tables', '... which begin no numbers unless they are empty');
+		is(shop('TRUNCATE p.invoice_number') . call('p.invoice', 'begin => true') . '|' . numbers('p.invoice_number') . '|' . check('p.invoice'), '2 2|1=10 2=20|', '... and begin them if they are');
+		refused(call('p.invoice', 'begin => true'), '55000', 'table "invoice" has numbers', '... once');
+		$node->safe_psql('postgres', 'DROP PUBLICATION "A ""ll"');
+		shop('DROP TABLE p.invoice_number, p.invoice_number_counter; CREATE TABLE p.invoice_number (number bigint, id bigint); CREATE TABLE p.invoice_number_counter (one boolean, number bigint, id bigint)');
+		refused(call('p.invoice', 'begin => true'), '55000', 'the numbers of table "invoice" are not as they were made', '... and not without their keys');
+		shop('DROP TABLE p.invoice_number, p.invoice_number_counter');
+	}
+
 	# ---- where the table goes ----
 
 	ok(make_invoice('moved'), 'four numbers');
