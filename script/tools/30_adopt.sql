@@ -486,7 +486,7 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN 'uidgen_' || left(encode(sha256(convert_to(sequence::text, getdatabaseencoding())), 'hex'), 16);
 COMMENT ON FUNCTION uidgen_tools.name_former(name) IS 'a name for a sequence while another one takes its own';
 
--- DROP IDENTITY drops the sequence: so a new sequence takes over its name, position and privileges, as does the identity's sequence on the way back.
+-- DROP IDENTITY drops the sequence: so a new sequence takes over its name, position, privileges, comment and labels, as does the identity's sequence on the way back.
 CREATE FUNCTION uidgen_tools.exchange_sequence("table" regclass, id_column name, execute boolean, uid_next regprocedure, OUT steps text[], OUT undo text[])
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -502,7 +502,9 @@ AS $$
 				q.leaves,
 				format('%s ADD GENERATED %s AS IDENTITY (SEQUENCE NAME %s %s);', q.alter_column, CASE t.identity WHEN 'a' THEN 'ALWAYS' ELSE 'BY DEFAULT' END, q.name, q.options),
 				q.goes_on,
-				format('DROP SEQUENCE %s;', o.written)] || g.grants
+				format('DROP SEQUENCE %s;', o.written)]
+			-- The identity's sequence begins as its table is.
+			|| ARRAY(SELECT format('ALTER SEQUENCE %s SET %s;', q.name, CASE c.relpersistence WHEN 'u' THEN 'UNLOGGED' ELSE 'LOGGED' END) FROM pg_class AS r WHERE r.oid = "table" AND r.relpersistence <> c.relpersistence) || g.grants
 		FROM uidgen_tools.look_at_column("table", id_column, uid_next) AS t
 			JOIN pg_class AS c ON c.oid = t.sequence
 			JOIN pg_sequence AS s ON s.seqrelid = c.oid
@@ -517,7 +519,10 @@ AS $$
 						WHERE (d.defaclrole = c.relowner OR NOT "execute") AND d.defaclobjtype = 'S' AND e.grantee <> c.relowner
 						HAVING count(*) > 0)
 					|| ARRAY(SELECT format('GRANT %s ON SEQUENCE %s TO %s%s;', e.privilege_type, q.name, uidgen_tools.write_role(e.grantee), CASE WHEN e.is_grantable THEN ' WITH GRANT OPTION' ELSE '' END)
-						FROM aclexplode(c.relacl) AS e WHERE e.grantee <> c.relowner) AS grants) AS g
+						FROM aclexplode(c.relacl) AS e WHERE e.grantee <> c.relowner)
+					|| ARRAY(SELECT format('COMMENT ON SEQUENCE %s IS %s;', q.name, uidgen_tools.write_literal(d.comment)) FROM obj_description(c.oid, 'pg_class') AS d (comment) WHERE d.comment IS NOT NULL)
+					|| ARRAY(SELECT format('SECURITY LABEL FOR %s ON SEQUENCE %s IS %s;', uidgen_tools.write_name(b.provider), q.name, uidgen_tools.write_literal(b.label)) FROM pg_seclabel AS b
+						WHERE b.classoid = 'pg_class'::regclass AND b.objoid = c.oid ORDER BY b.provider) AS grants) AS g
 		WHERE t.identity <> '';
 $$;
 COMMENT ON FUNCTION uidgen_tools.exchange_sequence(regclass, name, boolean, regprocedure) IS 'the statements by which an identity column loses its identity and keeps its sequence, and those that undo them; nothing for others';
