@@ -308,6 +308,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_publications(oid) IS 'the publications that send each table that is made in a schema';
 
+CREATE FUNCTION uidgen_tools.refuse_publications("table" regclass, tool text, publications name[], hint text) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF cardinality(publications) > 0 THEN
+		RAISE EXCEPTION 'a subscriber would stop at what %() makes for table %', tool, uidgen_tools.write_relation("table")
+			USING ERRCODE = 'object_not_in_prerequisite_state', HINT = hint,
+				DETAIL = format('It would be sent by the publications: %s.', (SELECT string_agg(DISTINCT uidgen_tools.write_name(p.name), ', ') FROM unnest(publications) AS p (name)));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_publications(regclass, text, name[], text) IS 'an error if publications would send a column or table that subscribers may not have';
+
 -- Reads catalogs alone: pg_partition_tree() would lock the partitions.
 CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -344,6 +357,16 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_owners(oid[]) IS 'an error unless the current role owns these tables, and all above and below them';
 
+CREATE FUNCTION uidgen_tools.is_made("table" regclass) RETURNS boolean
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	RETURN uidgen_tools.find_line(obj_description("table", 'pg_class'), 'uidgen: changes are tracked in ') IS NOT NULL
+		OR EXISTS (SELECT FROM uidgen_tools.list_number_records() AS l WHERE l.relation = is_made."table");
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.is_made(regclass) IS 'whether a tool has made a table, for another one';
+
 CREATE FUNCTION uidgen_tools.refuse_other_kinds("table" regclass, verb text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -367,10 +390,14 @@ BEGIN
 		RAISE EXCEPTION 'table "%" belongs to the extension "%"', t.shown, uidgen_tools.tame(extension)
 			USING ERRCODE = 'wrong_object_type', DETAIL = 'A dump has no definition of such a table, so the next restore would undo what is changed.',
 				HINT = 'Leave this table to its extension.';
+	ELSIF uidgen_tools.is_made("table") THEN
+		RAISE EXCEPTION 'table "%" is made by uid_track_changes() or uid_number_rows()', t.shown
+			USING ERRCODE = 'wrong_object_type', DETAIL = 'It has deleted keys, numbers or the last number of another table. A default or trigger of another tool would change these.',
+				HINT = format('%s the table that it belongs to.', verb);
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s';
+COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s or of another tool''s';
 
 CREATE FUNCTION uidgen_tools.refuse_hidden_rows("table" regclass, caller text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp

@@ -266,6 +266,15 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.make_tables(regclass, text, text[]) IS 'makes the tables of partitions, or the first of them, and locks what ATTACH will lock besides the parent';
 
+CREATE FUNCTION uidgen_tools.list_partition_publications("table" regclass) RETURNS name[]
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT ARRAY(SELECT p.pubname FROM pg_publication AS p JOIN pg_class AS c ON c.oid = "table" WHERE NOT p.pubviaroot AND (p.pubname IN (SELECT uidgen_tools.list_publications(c.relnamespace))
+		OR EXISTS (SELECT FROM pg_partition_ancestors("table") AS a (relid) JOIN pg_class AS k ON k.oid = a.relid WHERE EXISTS (SELECT FROM pg_publication_rel AS r WHERE r.prpubid = p.oid AND r.prrelid = k.oid)
+			OR EXISTS (SELECT FROM pg_publication_namespace AS n WHERE n.pnpubid = p.oid AND n.pnnspid = k.relnamespace))));
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_partition_publications(regclass) IS 'the publications that send rows of each partition that a table gets, by the partition''s name';
+
 CREATE FUNCTION uidgen_tools.make_partitions("table" regclass, "from" timestamptz, "to" timestamptz, step interval,
 	execute boolean, layout text, is_named boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
@@ -310,7 +319,8 @@ BEGIN
 		END IF;
 		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
-		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
+		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_publications("table", 'uid_partitions', uidgen_tools.list_partition_publications("table"),
+			'Let ALTER PUBLICATION ... SET (publish_via_partition_root = true) send rows as rows of the whole table. Or run what this call prints without "execute", first at each subscriber, which then runs ALTER SUBSCRIPTION ... REFRESH PUBLICATION.');
 	END IF;
 
 	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;

@@ -384,9 +384,7 @@ BEGIN
 				(3, u.oid IS NOT NULL, 'table "%s" is not permanent',
 					'A crash empties an unlogged table, and the end of the session a temporary one, and no trigger sees that.', format('If it is unlogged, run ALTER TABLE %s SET LOGGED.', uidgen_tools.write_relation(u.oid))),
 				(4, f.relid IS NOT NULL, 'table "%s" has a partition that is a foreign table',
-					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.'),
-				(5, EXISTS (SELECT FROM uidgen_tools.list_number_records() AS l WHERE l.relation = c.oid), 'table "%s" is filled by uid_number_rows()',
-					'Its rows are never changed, and triggers are refused there.', 'Read it in the order of the numbers.')) AS w (n, applies, message, detail, hint)
+					format('It is %s. What others change there is not seen here.', uidgen_tools.write_relation(f.relid)), 'Track the table there, and this one without that partition.')) AS w (n, applies, message, detail, hint)
 		WHERE c.oid = "table" AND w.applies
 		ORDER BY w.n;
 END
@@ -444,10 +442,8 @@ AS $$
 DECLARE
 	s record := uidgen_tools.seek_tracking("table", version_column);
 	version CONSTANT text := uidgen_tools.write_name(version_column::text);
-	named text;
-	steps text;
 BEGIN
-	SELECT string_agg(DISTINCT format('"%s"', uidgen_tools.tame(w.publication)), ', '), string_agg(DISTINCT w.step, ' ') INTO named, steps
+	PERFORM uidgen_tools.refuse_publications("table", 'uid_track_changes', array_agg(w.publication), 'Run at each subscriber, then here, and then call it again: ' || string_agg(DISTINCT w.step, ' '))
 		FROM (SELECT p.pubname, format('ALTER TABLE %s ADD COLUMN %s pg_catalog.int8 NOT NULL DEFAULT 0;', s.written, version)
 				FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS c ON c.oid = m.relid JOIN pg_namespace AS n ON n.oid = c.relnamespace
 					JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname JOIN pg_publication AS o ON o.pubname = p.pubname
@@ -456,11 +452,6 @@ BEGIN
 			UNION ALL
 			SELECT p.pubname, format('CREATE TABLE %s.%s (%s, %s pg_catalog.int8 PRIMARY KEY);', uidgen_tools.write_schema(s.schema), uidgen_tools.write_name(s.name), (uidgen_tools.write_key("table")).types, version)
 				FROM uidgen_tools.list_publications(s.schema) AS p (pubname) WHERE s.relation IS NULL) AS w (publication, step);
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'a subscriber would stop at what uid_track_changes() makes for table %', s.written
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It would be sent by the publications: %s.', named),
-				HINT = format('Run at each subscriber, then here, and then call it again: %s', steps);
-	END IF;
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_published(regclass, name) IS 'an error if a publication would send a column or table that subscribers may not have';
@@ -1134,6 +1125,7 @@ DECLARE
 	lock text;
 	parts text[];
 	lines text[];
+	differs text;
 	runs boolean := "execute";
 BEGIN
 	IF num_nulls("table", version_column, runs) > 0 THEN
@@ -1172,13 +1164,15 @@ BEGIN
 		PERFORM uidgen_tools.lock_tables(lock, uidgen_tools.list_locked_tables("table", version_column), 'ACCESS EXCLUSIVE');
 	END LOOP;
 	RETURN QUERY SELECT c.s FROM uidgen_tools.carry_out(parts, lines, runs) AS c (s);
-	-- An event trigger may have given away what was made.
-	PERFORM uidgen_tools.refuse_other_owners(array_remove(ARRAY[s.relation], NULL)) FROM uidgen_tools.seek_tracking("table", version_column) AS s WHERE runs;
+	-- An event trigger may have given away what was made, or rights on it.
+	PERFORM uidgen_tools.refuse_other_owners(ARRAY[s.relation]), uidgen.run_confined(coalesce((SELECT r.line FROM uidgen_tools.write_revoke(s.relation) AS r (line)), 'SELECT'))
+		FROM uidgen_tools.seek_tracking("table", version_column) AS s WHERE runs;
 	-- The statements name functions, too, while the plan knew their OIDs.
-	IF runs AND EXISTS (SELECT FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp)) THEN
-		RAISE EXCEPTION 'a function or schema was renamed meanwhile'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'The triggers would call another function. Who may rename schemas could put that into its place.',
-				HINT = 'Call it again.';
+	differs := (SELECT coalesce(t.what, t.statement) FROM uidgen_tools.list_tracking("table", version_column, runs, uid_next, uid_stamp) AS t WHERE runs LIMIT 1);
+	IF differs IS NOT NULL THEN
+		RAISE EXCEPTION 'what uid_track_changes() has made was changed meanwhile'
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Different is: %s.', differs),
+				HINT = 'A function or schema was renamed: call it again. Or an event trigger changes what is made: disable it meanwhile.';
 	END IF;
 	PERFORM set_config('lock_timeout', patience, true);
 END

@@ -220,7 +220,6 @@ DECLARE
 	counter text;
 	makes text[];
 	by_hand oid[];
-	named text;
 BEGIN
 	-- The second of two concurrent calls finds the tables of the first.
 	PERFORM uidgen_tools.lock_by_name("table", uidgen_tools.write_relation("table"), 'SHARE UPDATE EXCLUSIVE');
@@ -245,12 +244,8 @@ BEGIN
 			USING ERRCODE = 'duplicate_table', DETAIL = format('They are %s and %s.', numbers, counter),
 				HINT = 'If these have numbers of this table, call it without "begin", which says what is missing. Otherwise rename what has these names.';
 	END IF;
-	named := (SELECT string_agg(uidgen_tools.write_name(p.name), ', ' ORDER BY p.name) FROM uidgen_tools.list_publications(f.schema) AS p (name) WHERE makes <> '{}' AND f.schema <> pg_my_temp_schema());
-	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'a subscriber would stop at what uid_number_rows() makes for table %', uidgen_tools.write_relation("table")
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('It would be sent by the publications: %s.', named),
-				HINT = 'Run at each subscriber, then here, and then call it again: ' || array_to_string(makes, ' ');
-	END IF;
+	PERFORM uidgen_tools.refuse_publications("table", 'uid_number_rows', ARRAY(SELECT uidgen_tools.list_publications(f.schema)), 'Run at each subscriber, then here, and then call it again: ' || array_to_string(makes, ' '))
+		WHERE makes <> '{}' AND f.schema <> pg_my_temp_schema();
 	PERFORM uidgen.run_confined(l.line) FROM unnest(makes || (uidgen_tools.write_counter(counter, numbers))[2]
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
 		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);

@@ -161,7 +161,7 @@ as('shop', q{DROP RULE kept ON shop.bill_number_counter; CREATE FUNCTION shop.te
 is(numbers('bill') . as('shop', q{SELECT what FROM uid_check_table('shop.bill')}), '2 0 12013 0', '... and has made none; a trigger that tells of numbers afterwards is welcome');
 
 # All tables published; partitions.
-$node->safe_psql('postgres', 'SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES');
+$node->safe_psql('postgres', 'SET client_min_messages = error; CREATE PUBLICATION everything FOR ALL TABLES WITH (publish_via_partition_root = true)');
 as('shop', q{INSERT INTO shop.bill (body) VALUES ('x');
 	CREATE TABLE shop.log (id bigint PRIMARY KEY DEFAULT uid_next()) PARTITION BY RANGE (id);
 	SELECT FROM uid_partitions('shop.log', now() - interval '3 days', now() + interval '3 days', '1 day', true);

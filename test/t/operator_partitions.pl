@@ -273,6 +273,14 @@ foreach my $kind (kinds())
 	my $next = q{SELECT count(*) FROM uid_partitions('heap', now() + interval '1 month', now() + interval '2 months', '1 month', true)};
 	like(keeper_says($next), qr/ERROR:  42501: table "public"\."heap_\d+_\d+" belongs to role "other"/, 'a partition that would belong to another role is refused');
 	is($node->safe_psql('app', "$parts; SELECT count(*) FROM pg_class WHERE relowner = 'other'::regrole; DROP EVENT TRIGGER gives"), "$had\n0", '... and none is made');
+	foreach my $published ('TABLE heap', 'TABLES IN SCHEMA public', 'ALL TABLES')
+	{
+		$node->safe_psql('app', "SET client_min_messages = error; CREATE PUBLICATION sends FOR $published");
+		like(keeper_says($next), qr/ERROR:  55000: a subscriber would stop at what uid_partitions\(\) makes for table "public"\."heap"\n.*publications: "sends"/s, "a partition that a publication for $published would send is refused");
+		$node->safe_psql('app', 'ALTER PUBLICATION sends SET (publish_via_partition_root = true)');
+		like(keeper_says("BEGIN; $next; ROLLBACK"), qr/^[12]$/, '... and is made where it goes as the whole table');
+		$node->safe_psql('app', 'DROP PUBLICATION sends');
+	}
 	like(keeper_says($next), qr/^[12]$/, '... and made when it would be the owner\'s');
 
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
