@@ -233,11 +233,25 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 -- CREATE TABLE ... PARTITION OF would lock the parent against its readers.  ATTACH takes no lock that readers or writers wait for, except on a default
 -- partition and on tables with a foreign key from or to the parent.  The partition gets all properties that PARTITION OF gives: the list after EXCLUDING
 -- has what PARTITION OF does not copy.  An identity column comes with ATTACH from PostgreSQL 17 on.
+-- Neither LIKE nor ATTACH gives a replica identity, without which UPDATE of a published table fails, and of a subscriber's does nothing.
+CREATE FUNCTION uidgen_tools.write_identity("table" regclass, partition text) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
+AS $$
+	SELECT CASE l.identity WHEN 'f' THEN w.line || 'FULL;' WHEN 'n' THEN w.line || 'NOTHING;' WHEN 'i' THEN (
+			SELECT format('DO %s;', uidgen_tools.write_literal(format('BEGIN EXECUTE (SELECT %s OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_inherits AS h JOIN pg_catalog.pg_index AS i ON i.indexrelid OPERATOR(pg_catalog.=) h.inhrelid JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) h.inhrelid WHERE h.inhparent OPERATOR(pg_catalog.=) %s AND i.indrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass); END',
+					uidgen_tools.write_literal(w.line || 'USING INDEX '), uidgen_tools.write_regclass(o.oid), uidgen_tools.write_literal(partition))))
+				FROM pg_index AS x LEFT JOIN pg_inherits AS h ON h.inhrelid = x.indexrelid JOIN pg_class AS o ON o.oid = CASE WHEN x.indrelid = "table" THEN x.indexrelid ELSE h.inhparent END WHERE x.indrelid = l.oid AND x.indisreplident) END
+		FROM (SELECT c.oid, c.relreplident, p.high FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation AND c.relkind = 'r'
+				UNION ALL SELECT c.oid, c.relreplident, NULL FROM pg_class AS c WHERE c.oid = "table" ORDER BY 3 DESC NULLS LAST LIMIT 1) AS l (oid, identity, high)
+			CROSS JOIN LATERAL (SELECT format('ALTER TABLE %s REPLICA IDENTITY ', partition)) AS w (line);
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_identity(regclass, text) IS 'the statement that gives a partition the replica identity of the last one, or of the table; null where it is the default';
+
 CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text, OUT made text, OUT attached text)
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%s%s;', partition, w.written, ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname)),
-			format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s); %s', w.written, partition, low, high, uidgen_tools.write_partition_record('TABLE', partition, layout, low, high))
+			format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s); %s', w.written, partition, low, high, uidgen_tools.write_partition_record('TABLE', partition, layout, low, high)) || coalesce(' ' || uidgen_tools.write_identity("table", partition), '')
 		FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.write_relation(c.oid) AS w (written) LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table";
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, and those that attach it, with its record';

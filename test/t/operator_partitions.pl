@@ -283,6 +283,22 @@ foreach my $kind (kinds())
 	}
 	like(keeper_says($next), qr/^[12]$/, '... and made when it would be the owner\'s');
 
+	# ---- a replica identity ----
+
+	$node->safe_psql('app', q{CREATE TABLE "it's" (id bigint NOT NULL UNIQUE DEFAULT uid_next(), body text) PARTITION BY RANGE (id); ALTER TABLE "it's" OWNER TO keeper});
+	my $month = q{uid_partitions('"it''s"', now() + interval '%s months', now() + interval '%1$s months 1 day', '1 month'};
+	my $identity = q{SELECT c.relreplident::text || coalesce(i.indisreplident::text, '-') FROM pg_inherits AS h JOIN pg_class AS c ON c.oid = h.inhrelid LEFT JOIN pg_index AS i ON i.indrelid = c.oid WHERE h.inhparent = '"it''s"'::regclass ORDER BY c.oid DESC LIMIT 1};
+	my $n = 0;
+	foreach ([ 'REPLICA IDENTITY USING INDEX "it\'s_id_key"', 'itrue' ], [ undef, 'itrue' ], [ 'REPLICA IDENTITY FULL', 'ffalse' ], [ 'REPLICA IDENTITY DEFAULT', 'dfalse' ])
+	{
+		my ($alter, $expected) = @$_;
+		my $last = $n ? $node->safe_psql('app', q{SELECT h.inhrelid::regclass FROM pg_inherits AS h WHERE h.inhparent = '"it''s"'::regclass ORDER BY h.inhrelid DESC LIMIT 1}) : q{"it's"};
+		keeper_says("ALTER TABLE $last $alter") if $alter;
+		keeper_says($n % 2 ? sprintf("SELECT $month) \\gexec", $n) : sprintf("SELECT $month, true)", $n));
+		is($node->safe_psql('app', $identity), $expected, 'a partition gets the replica identity of the last one: ' . ($alter // 'the same'));
+		$n++;
+	}
+
 	# ---- a night with a clock that is a year ahead, and a row that is written in it ----
 
 	my $recent = q{SELECT count(*) FROM event WHERE uid_between(id, '} . $node->safe_psql('app', q{SELECT now() - interval '5 months'}) . q{', NULL)};
