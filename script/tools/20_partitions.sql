@@ -334,7 +334,7 @@ BEGIN
 		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_publications("table", 'uid_partitions', uidgen_tools.list_partition_publications("table"),
-			'Let ALTER PUBLICATION ... SET (publish_via_partition_root = true) send rows as rows of the whole table. Or run what this call prints without "execute", first at each subscriber, which then runs ALTER SUBSCRIPTION ... REFRESH PUBLICATION.');
+			'Let ALTER PUBLICATION ... SET (publish_via_partition_root = true) send rows as rows of the whole table. Or let each subscriber make these partitions first, and then run what this call prints without "execute", and there ALTER SUBSCRIPTION ... REFRESH PUBLICATION.');
 	END IF;
 
 	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
@@ -482,7 +482,9 @@ AS $$
 BEGIN
 	RETURN (WITH m AS MATERIALIZED (SELECT l.relid, c.reltype, y.typarray FROM uidgen_tools.list_members(relation) AS l JOIN pg_class AS c ON c.oid = l.relid LEFT JOIN pg_type AS y ON y.oid = c.reltype)
 		SELECT string_agg(DISTINCT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid)), ', ')
-			FROM m CROSS JOIN LATERAL (SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_class'::regclass AND n.refobjid = m.relid
+			-- A subscription stops at a table that is not there any more.
+			FROM m CROSS JOIN LATERAL (SELECT 'pg_subscription'::regclass::oid AS classid, u.srsubid AS objid, 0 AS objsubid, 0::oid AS refclassid, 0::oid AS refobjid, 0 AS refobjsubid, 'n'::"char" AS deptype FROM pg_subscription_rel AS u WHERE u.srrelid = m.relid
+				UNION ALL SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_class'::regclass AND n.refobjid = m.relid
 				UNION ALL SELECT n.* FROM pg_depend AS n WHERE n.refclassid = 'pg_type'::regclass AND n.refobjid IN (m.reltype, m.typarray)) AS d
 			WHERE d.deptype = 'n'
 				-- Objects that belong to the tables are dropped with them.
@@ -532,7 +534,7 @@ BEGIN
 						WHEN p.is_first THEN 'It begins before the first day of the layout is over, so it may hold numbers that are no ids, such as values of a sequence.'
 						ELSE format('By layout "%s", of which this database has ids or a partition, it is for ids since %s.', p.other, before) END,
 				HINT = CASE WHEN layout IS NULL THEN format('If its ids are of layout "%s": %s', p.guess, uidgen_tools.write_partition_record(CASE p.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END,
-						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) WHEN dependents IS NOT NULL THEN 'If nobody needs these, drop them first.' ELSE 'If nobody needs it, drop it by its name.' END;
+						uidgen_tools.write_relation(relation), p.guess, p.low, p.high)) WHEN dependents IS NOT NULL THEN 'If nobody needs these, drop them first. What a subscription changes, drop first at the publisher; then refresh the subscription.' ELSE 'If nobody needs it, drop it by its name.' END;
 		END IF;
 	END LOOP;
 END
