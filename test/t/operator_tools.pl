@@ -203,7 +203,7 @@ SQL
 		$holder->query_safe('BEGIN; SELECT FROM boss.many_number_counter FOR UPDATE');
 		my ($numbering_said, $dropping_said) = ('', '');
 		my @psql = ($node->installed_command('psql'), '-XAtq', '-v', 'VERBOSITY=verbose', '-d', $node->connstr('restored'));
-		my $numbering = IPC::Run::start([ @psql, '-c', q{CALL two.uid_number_rows('boss.many', 'id')} ], '<', \undef, '>&', \$numbering_said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
+		my $numbering = IPC::Run::start([ @psql, '-c', q{SET lock_timeout = '5min'}, '-c', q{CALL two.uid_number_rows('boss.many', 'id')} ], '<', \undef, '>&', \$numbering_said, IPC::Run::timeout(2 * $PostgreSQL::Test::Utils::timeout_default));
 		ok($node->poll_query_until('restored', q{SELECT count(*) > 0 FROM pg_stat_activity WHERE query LIKE 'CALL two.uid_number%' AND wait_event_type = 'Lock'}), 'a batch waits');
 		my $dropping = IPC::Run::start(
 			[
