@@ -591,7 +591,7 @@ BEGIN
 	steps := array_remove(steps || CASE WHEN "execute" OR noted IS NULL THEN noted ELSE uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', 'uidgen: the default is uid_next()') END, NULL);
 	undo := array_remove(undo || CASE WHEN noted IS NOT NULL OR t.adopted IS NOT TRUE THEN uidgen_tools.write_line("table", id_column, 'uidgen: the default is ', NULL) END, NULL);
 	IF t.sequence IS NOT NULL THEN
-		remarks := remarks || format('sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error', uidgen_tools.write_relation(t.sequence))
+		remarks := remarks || format(CASE t.identity WHEN '' THEN 'sequence %s stays: in sessions that have used it, lastval() and currval() go on to return its numbers, without an error' ELSE 'another sequence %s takes the place of the identity''s: in sessions that have used the former, lastval() and currval() are errors' END, uidgen_tools.write_relation(t.sequence))
 			|| ARRAY(SELECT format('it is used by %s, too', u.who) FROM (
 				SELECT uidgen_tools.tame(pg_describe_object(d.classid, d.objid, d.objsubid))
 					FROM pg_depend AS d LEFT JOIN pg_attrdef AS e ON d.classid = 'pg_attrdef'::regclass AND e.oid = d.objid
