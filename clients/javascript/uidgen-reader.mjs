@@ -226,7 +226,6 @@ export class Copy extends Reader {
 		await source.ask(`DECLARE uidgen_changes NO SCROLL CURSOR FOR SELECT ARRAY[${columns.map(({ name }) => `v.${name}::pg_catalog.text`).join(', ')}] AS row, v.${version} AS changed, v.gone
 			FROM ${await source.name(this.view)} AS v WHERE v.${version} <= uid_horizon()
 			${place === null ? '' : `AND v.${version} > ${BigInt(place)} ORDER BY v.${version} LIMIT ${Number(this.limit)}`}`)
-		if (place === null) await copy.ask(`DELETE FROM ${table}`)
 		let last = place
 		let count = 0
 		for (let rows; (rows = await source.ask('FETCH 1000 FROM uidgen_changes')).length;) {
@@ -237,6 +236,7 @@ export class Copy extends Reader {
 					await copy.movePlace(this.places, this.name, null)
 					return this.limit
 				}
+				if (last === null) await copy.ask(`DELETE FROM ${table}`)		// not before: an empty answer says nothing of the table
 				await (gone ? copy.ask(erase, ...key) : copy.ask(insert, ...row))
 				if (last === null || BigInt(changed) > BigInt(last)) last = String(changed)
 				count++

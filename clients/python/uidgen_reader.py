@@ -196,7 +196,6 @@ class Copy(_Reader):
         # On the server, so that a first copy may be larger than memory.
         with source.get().cursor("uidgen_changes") as changes, copy.get().cursor() as cursor:
             if place is None:
-                cursor.execute("DELETE FROM " + table, ())
                 changes.execute(query, ())
             else:
                 changes.execute(query + " AND v." + version + " > %s ORDER BY v." + version + " LIMIT %s", (place, self.limit))
@@ -205,6 +204,8 @@ class Copy(_Reader):
                 if None in key and place is not None:       # a mark: anew, the next time
                     last, count = None, self.limit
                     break
+                if last is None:                            # not before: an empty answer says nothing of the table
+                    cursor.execute("DELETE FROM " + table, ())
                 cursor.execute(*(delete, key) if gone else (insert, values))
                 last = max(last or 0, changed)
                 count += 1
