@@ -399,6 +399,17 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s or of another tool''s';
 
+-- An event trigger may enable row security on each new table.
+CREATE FUNCTION uidgen_tools.list_hidden(relation oid, OUT what text, OUT verb text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT CASE WHEN o.is_held THEN 'holds for its owner, too' ELSE 'has no policy, so that readers see no row' END, CASE WHEN o.is_open THEN 'NO FORCE' ELSE 'DISABLE' END
+		FROM pg_class AS c CROSS JOIN LATERAL (SELECT c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolbypassrls)),
+				EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid)) AS o (is_held, is_open)
+		WHERE c.oid = relation AND c.relrowsecurity AND (o.is_held OR NOT o.is_open);
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_hidden(oid) IS 'whether row security hides all rows of a table that the tools write to, and what ends that';
+
 CREATE FUNCTION uidgen_tools.refuse_hidden_rows("table" regclass, caller text) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$

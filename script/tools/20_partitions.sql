@@ -237,15 +237,15 @@ COMMENT ON FUNCTION uidgen_tools.refuse_default_rows(regclass, bigint, bigint) I
 CREATE FUNCTION uidgen_tools.write_identity("table" regclass, partition text) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
-	SELECT CASE l.identity WHEN 'f' THEN w.line || 'FULL;' WHEN 'n' THEN w.line || 'NOTHING;' WHEN 'i' THEN (
+	SELECT CASE l.identity WHEN 'f' THEN w.line || 'FULL;' WHEN 'n' THEN w.line || 'NOTHING;' WHEN 'i' THEN coalesce((
 			SELECT format('DO %s;', uidgen_tools.write_literal(format('BEGIN EXECUTE (SELECT %s OPERATOR(pg_catalog.||) pg_catalog.quote_ident(c.relname) FROM pg_catalog.pg_inherits AS h JOIN pg_catalog.pg_index AS i ON i.indexrelid OPERATOR(pg_catalog.=) h.inhrelid JOIN pg_catalog.pg_class AS c ON c.oid OPERATOR(pg_catalog.=) h.inhrelid WHERE h.inhparent OPERATOR(pg_catalog.=) %s AND i.indrelid OPERATOR(pg_catalog.=) %s::pg_catalog.regclass); END',
 					uidgen_tools.write_literal(w.line || 'USING INDEX '), uidgen_tools.write_regclass(o.oid), uidgen_tools.write_literal(partition))))
-				FROM pg_index AS x LEFT JOIN pg_inherits AS h ON h.inhrelid = x.indexrelid JOIN pg_class AS o ON o.oid = CASE WHEN x.indrelid = "table" THEN x.indexrelid ELSE h.inhparent END WHERE x.indrelid = l.oid AND x.indisreplident) END
-		FROM (SELECT c.oid, c.relreplident, p.high FROM uidgen_tools.list_partitions("table") AS p JOIN pg_class AS c ON c.oid = p.relation AND c.relkind = 'r'
-				UNION ALL SELECT c.oid, c.relreplident, NULL FROM pg_class AS c WHERE c.oid = "table" ORDER BY 3 DESC NULLS LAST LIMIT 1) AS l (oid, identity, high)
+				FROM pg_index AS x LEFT JOIN pg_inherits AS h ON h.inhrelid = x.indexrelid JOIN pg_class AS o ON o.oid = CASE WHEN x.indrelid = "table" THEN x.indexrelid ELSE h.inhparent END WHERE x.indrelid = l.oid AND x.indisreplident), w.line || 'FULL;') END
+		FROM (SELECT c.oid, c.relreplident FROM (SELECT h.inhrelid FROM pg_inherits AS h WHERE h.inhparent = "table" UNION ALL SELECT "table") AS k (relid) JOIN pg_class AS c ON c.oid = k.relid AND (c.relkind = 'r' OR c.oid = "table")
+				LEFT JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = c.oid ORDER BY p.high DESC NULLS LAST, c.oid = "table" LIMIT 1) AS l (oid, identity)
 			CROSS JOIN LATERAL (SELECT format('ALTER TABLE %s REPLICA IDENTITY ', partition)) AS w (line);
 $$;
-COMMENT ON FUNCTION uidgen_tools.write_identity(regclass, text) IS 'the statement that gives a partition the replica identity of the last one, or of the table; null where it is the default';
+COMMENT ON FUNCTION uidgen_tools.write_identity(regclass, text) IS 'the statement that gives a partition the replica identity of the last one, or all columns where it has not that index; null for the default';
 
 CREATE FUNCTION uidgen_tools.write_partition("table" regclass, partition text, low bigint, high bigint, layout text, OUT made text, OUT attached text)
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -334,7 +334,7 @@ BEGIN
 		PERFORM uidgen_tools.be_patient();
 		PERFORM uidgen_tools.lock_by_name("table", parent.written, 'SHARE UPDATE EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid]), uidgen_tools.refuse_publications("table", 'uid_partitions', uidgen_tools.list_partition_publications("table"),
-			'Let ALTER PUBLICATION ... SET (publish_via_partition_root = true) send rows as rows of the whole table. Or let each subscriber make these partitions first, and then run what this call prints without "execute", and there ALTER SUBSCRIPTION ... REFRESH PUBLICATION.');
+			'Let each subscriber make these partitions first. Then run here what this call prints without "execute", and there ALTER SUBSCRIPTION ... REFRESH PUBLICATION.');
 	END IF;
 
 	SELECT array_agg(p.relation), array_agg(p.low), array_agg(p.high) INTO there, lows, highs FROM uidgen_tools.list_partitions("table") AS p;
@@ -617,6 +617,19 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_partitions(regclass) IS 'what uid_partitions() and uid_drop_partitions() would not do to a table as it is, with the statement that tells them; no row for a sound table';
 
+-- With the partitions themselves, list_dependents() keeps what a subscription changes.
+CREATE FUNCTION uidgen_tools.refuse_subscribed("table" regclass) RETURNS void
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+BEGIN
+	IF EXISTS (SELECT FROM pg_partition_ancestors("table") AS a (relid) JOIN pg_subscription_rel AS s ON s.srrelid = a.relid) THEN
+		RAISE EXCEPTION 'a subscription changes table %', uidgen_tools.write_relation("table")
+			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'It would stop at a change of a row whose partition is not there any more.', HINT = 'Drop what the publisher has dropped before, with force => true.';
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.refuse_subscribed(regclass) IS 'an error if a subscription could change rows of partitions that are dropped';
+
 CREATE FUNCTION uidgen_tools.drop_partitions("table" regclass, before timestamptz, execute boolean, layout text, is_named boolean, force boolean) RETURNS SETOF text
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp SET standard_conforming_strings = on
 AS $$
@@ -655,7 +668,7 @@ BEGIN
 	PERFORM uidgen_tools.refuse_references("table"), uidgen_tools.be_patient();
 	layouts := uidgen_tools.list_layouts("table", layout);
 	going := uidgen_tools.choose_past("table", before, layout, layouts, force);
-
+	PERFORM uidgen_tools.refuse_subscribed("table") WHERE "execute" AND NOT force AND going <> '{}';
 	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
 	-- concurrent calls finds the partitions that the first has left.
 	IF "execute" AND going <> '{}' THEN

@@ -937,7 +937,7 @@ BEGIN
 			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
 	END IF;
 	IF is_first THEN
-		remarks := remarks || ARRAY(SELECT u.line FROM (VALUES (1, true, format('who reads changes needs SELECT on table %s, and who writes needs nothing', deleted)),
+		remarks := remarks || ARRAY(SELECT u.line FROM (VALUES (1, true, format('who reads changes needs SELECT on table %s, or on a view of both, and who writes needs nothing', deleted)),
 			(2, EXISTS (SELECT FROM uidgen_tools.list_publications(s.schema)),
 				format('a publication takes table %s along: a subscriber without that table stops, and a subscriber that tracks the table has to leave that out, since versions count where they are drawn', deleted)),
 			(3, EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted))) AS u (n, applies, line)
@@ -1048,8 +1048,7 @@ BEGIN
 		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = own AND a.attname = k.name AND a.atthasdef
 		UNION ALL
-		SELECT false, format('row security of table %s, which has deleted keys, holds for its owner, too', deleted), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY; %s', deleted, uidgen_tools.write_mark(own))
-			FROM pg_class AS c WHERE c.oid = own AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = s.owner AND (r.rolsuper OR r.rolbypassrls))
+		SELECT false, format('row security of table %s, which has deleted keys, %s', deleted, w.what), format('ALTER TABLE %s %s ROW LEVEL SECURITY; %s', deleted, w.verb, uidgen_tools.write_mark(own)) FROM uidgen_tools.list_hidden(own) AS w
 		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), w.line FROM uidgen_tools.write_revoke(own) AS w (line) WHERE w.line IS NOT NULL
 		UNION ALL

@@ -128,11 +128,13 @@ BEGIN
 				UNION ALL
 				SELECT 'tell', format('%s, which has %s of table %s, may change or leave out what is written there', w.what, k.holds, written), w.statement FROM uidgen_tools.list_meddlers(k.own[1]) AS w WHERE w.omits
 				UNION ALL
+				SELECT 'tell', format('constraint %s of table %s may take numbers away, or refuse them', uidgen_tools.write_name(o.conname), k.first), format('ALTER TABLE %s DROP CONSTRAINT %s;', k.first, uidgen_tools.write_name(o.conname))
+					FROM pg_constraint AS o WHERE o.conrelid = k.own[1] AND o.contype = 'f'
+				UNION ALL
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'
 				UNION ALL
-				SELECT 'tell', format('row security of table %s, which has %s, holds for its owner, too', k.first, k.holds), format('ALTER TABLE %s NO FORCE ROW LEVEL SECURITY;', k.first)
-					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relrowsecurity AND c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolbypassrls))
+				SELECT 'tell', format('row security of table %s, which has %s, %s', k.first, k.holds, w.what), format('ALTER TABLE %s %s ROW LEVEL SECURITY;', k.first, w.verb) FROM uidgen_tools.list_hidden(k.own[1]) AS w
 				UNION ALL
 				SELECT 'tell', CASE WHEN n.name IS NULL THEN format('nothing says by which column the rows of table %s are numbered', written) ELSE format('column %s of table %s, by which rows are numbered, %s', uidgen_tools.write_name(n.name), written,
 						CASE WHEN uidgen_tools.is_unique("table", n.name) THEN 'has their versions' ELSE 'is no unique bigint' END) END, NULL

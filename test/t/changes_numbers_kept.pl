@@ -256,6 +256,7 @@ foreach (kinds())
 		[ 'DROP TABLE c.invoice_number_counter', undef, join("\n", ('tell: the table that has the last number of table "c"."invoice" is missing: if no number was deleted, the highest that is left was the last') x 3), 'no last number' ],
 		[ 'ALTER TABLE c.invoice_number ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', undef, 'tell: row security of table "c"."invoice_number", which has the numbers, holds for its owner, too', 'row security' ],
 		[ 'ALTER TABLE c.invoice_number_counter ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', undef, 'tell: row security of table "c"."invoice_number_counter", which has the last number, holds for its owner, too', '... of the last number' ],
+		[ 'ALTER TABLE c.invoice_number ADD CONSTRAINT mine FOREIGN KEY (id) REFERENCES c.invoice ON DELETE CASCADE NOT VALID', undef, 'tell: constraint "mine" of table "c"."invoice_number" may take numbers away, or refuse them', 'a foreign key' ],
 		[ 'ALTER TABLE c.invoice_number ALTER id DROP NOT NULL', undef, 'mend: column "id" of table "c"."invoice_number" is no unique bigint', 'null' ],
 		[ 'ALTER TABLE c.invoice_number_counter ALTER number TYPE numeric', 'ALTER TABLE c.invoice_number_counter ALTER number TYPE bigint', 'tell: column "number" of table "c"."invoice_number_counter" is no bigint', 'a type' ],
 		[ 'ALTER TABLE c.invoice_number RENAME TO kept; ALTER TABLE c.kept DROP CONSTRAINT uid_numbers_of', 'ALTER TABLE c.kept RENAME TO invoice_number', 'tell: the table that has the numbers of table "c"."invoice" is missing', 'no numbers' ],

@@ -206,6 +206,10 @@ foreach my $table ('full', 'parts')
 my $drop = q{SELECT count(*) > 0 FROM uid_drop_partitions('shop.past', now() - interval '1 month', true, true)};
 my (undef, $out, $err) = $node->psql('subscriber', $drop);
 ok($out eq 'f' && $err =~ /is kept\nDETAIL:  On it depend: subscription full_rows\./, 'partitions that a subscription changes are kept') or diag("$out\n$err");
+$node->safe_psql('postgres', 'ALTER PUBLICATION full_rows SET (publish_via_partition_root = true)');
+$node->safe_psql('subscriber', q{INSERT INTO shop.past SELECT uid_min(now() - n * interval '10 days') FROM generate_series(0, 8) AS n});
+$node->safe_psql('subscriber', 'ALTER SUBSCRIPTION full_rows REFRESH PUBLICATION WITH (copy_data = false)');
+fails_with($node, $drop =~ s/, true\)$/)/r, '55000', qr/a subscription changes table "shop"."past".*force => true/s, '... and those of a table that it changes', 'subscriber');
 $node->safe_psql('subscriber', 'ALTER SUBSCRIPTION full_rows DISABLE; ALTER SUBSCRIPTION full_rows SET (slot_name = NONE); DROP SUBSCRIPTION full_rows');
 $node->safe_psql('postgres', q{SELECT pg_drop_replication_slot('full_rows'); DROP PUBLICATION full_rows; DROP PUBLICATION columns; DROP PUBLICATION parts});
 is($node->safe_psql('subscriber', $drop), 't', '... and dropped when it has gone');

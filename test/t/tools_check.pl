@@ -293,6 +293,7 @@ SAID
 	befalls('row security of deleted keys', 'ALTER TABLE item_deleted ENABLE ROW LEVEL SECURITY; CREATE POLICY hidden ON item_deleted FOR INSERT WITH CHECK (true)', 'tell row security of table "item_deleted", which has deleted keys, holds for its owner, too', marks => 1);
 	like(shop('ALTER TABLE item_deleted FORCE ROW LEVEL SECURITY; SELECT uid_purge_deleted($$item$$, now())'), qr/row security hides rows of table "item_deleted"/, '... is none that a purge overlooks');
 	shop('ALTER TABLE item_deleted DISABLE ROW LEVEL SECURITY');
+	befalls('row security of deleted keys without a policy', 'DROP POLICY hidden ON item_deleted; ALTER TABLE item_deleted NO FORCE ROW LEVEL SECURITY, ENABLE ROW LEVEL SECURITY', 'tell row security of table "item_deleted", which has deleted keys, has no policy, so that readers see no row', marks => 1);
 	is(shop('CREATE TABLE child () INHERITS (item)') . said('item') =~ s/:.*//sr, 'tell table "item" inherits from another one, or another one from it', 'a child is told');
 	is(shop('DROP TABLE child; ALTER TABLE item SET UNLOGGED') . said('item') =~ s/:.*//sr, 'tell table "item" is not permanent', 'a table that a crash empties is told');
 	shop('ALTER TABLE item SET LOGGED');
