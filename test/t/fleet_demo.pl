@@ -14,7 +14,7 @@ use UidgenTest;
 
 plan skip_all => 'what was built needs the server of the sanitizers' if ($ENV{CHECK_MODE} // '') eq 'sanitize';
 
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $dir = PostgreSQL::Test::Utils::tempdir_short();		# of sockets, too
 mkdir "$dir/bin";
 append_to_file("$dir/bin/make", <<'END');
 #!/bin/sh
