@@ -668,7 +668,7 @@ BEGIN
 	PERFORM uidgen_tools.refuse_references("table"), uidgen_tools.be_patient();
 	layouts := uidgen_tools.list_layouts("table", layout);
 	going := uidgen_tools.choose_past("table", before, layout, layouts, force);
-	PERFORM uidgen_tools.refuse_subscribed("table") WHERE "execute" AND NOT force AND going <> '{}';
+	PERFORM uidgen_tools.refuse_subscribed("table") WHERE NOT force AND going <> '{}';
 	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
 	-- concurrent calls finds the partitions that the first has left.
 	IF "execute" AND going <> '{}' THEN

@@ -27,7 +27,7 @@ sub flaps
 	foreach ([ 'cut', 'the registry did not answer' ], [ 'hole', 'could not connect to the registry' ])
 	{
 		my ($fault, $cause) = @$_;
-		$proxy->set($fault, 'node_');
+		$proxy->set($fault, 'lease_');
 		ok(poll_until(sub { last_error($node) eq $cause }), "$fault: $cause");
 		$proxy->set();
 		ok(poll_until(sub { status_of($node, 'last_error IS NULL') eq 't' }), '... and one succeeds');
