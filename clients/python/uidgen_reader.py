@@ -1,7 +1,7 @@
 """Readers that go on by id and miss no row: the consumer of an outbox, and a copy of a tracked table.
 
     import psycopg, uidgen_reader
-    consumer = uidgen_reader.Consumer(lambda: psycopg.connect("dbname=shop"), "outbox", "mail")
+    consumer = uidgen_reader.Consumer(lambda: psycopg.connect("dbname=shop client_encoding=utf8"), "outbox", "mail")
     consumer.begin()                    # makes the table of places, and a place, unless they are there
     consumer.run(send)                  # calls send(rows, connection) again and again, until consumer.stop()
 
@@ -23,6 +23,8 @@ class _Connection:
             self._made = self._connect()
             if self._made.autocommit:   # the place would move before the rows are handed over
                 raise ValueError("the connection is in autocommit mode: a reader needs transactions")
+            if self._made.info.parameter_status("client_encoding") == "SQL_ASCII":     # texts would be bytes
+                raise ValueError("client_encoding is SQL_ASCII: connect with client_encoding=utf8, or what the texts are in")
         return self._made
 
     def close(self):
@@ -111,7 +113,7 @@ class Consumer(_Reader):
     """
 
     def __init__(self, connect, table, name, key="id", places="reader_place", limit=1000):
-        """connect() returns a connection that is not in autocommit mode; table and places may have a schema, and are quoted as in SQL."""
+        """connect() returns a connection that is not in autocommit mode, in client_encoding utf8; table and places may have a schema, and are quoted as in SQL."""
         super().__init__(name, places, limit)
         self._table, self._key = table, key
         self._connection = _Connection(connect)

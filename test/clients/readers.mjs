@@ -83,7 +83,7 @@ const writers = Array.from({ length: writing }, (_, seed) => write(seed));
 const control = readPlainly();
 const runner = outbox.run(send, { pause: 1, failed: error => errors.add(error.message) });
 while (writing > 0) {
-	await copy.poll();
+	await items.poll();
 	polls++;
 }
 await Promise.all([...writers, control]);
@@ -99,7 +99,7 @@ check('... where a plain one loses rows', plain.length < ids.length);
 check('the horizon blocks nobody', outbox.blockedSince === null);
 const newest = (await source.query('SELECT max(changed) FROM item_changes')).rows[0].max;
 for (let n = 0; n < 100000; n++) {
-	await copy.poll();
+	await items.poll();
 	if ((await target.query('SELECT last FROM reader_place')).rows[0].last === newest) break;
 }
 const QUERY = 'SELECT id, name, price, tags FROM item ORDER BY id';
@@ -110,5 +110,5 @@ await target.query('UPDATE reader_place SET last = NULL');
 const blind = new Copy(() => new pg.Client({ options: '-c search_path=unknown,public' }), connectCopy, 'item_changes', 'item');
 check('a copy that begins anew keeps its rows while the horizon is null', await blind.poll() === 0 && blind.blockedSince && same((await target.query(QUERY)).rows, rows));
 await target.query('INSERT INTO item (id) VALUES (1)');
-check('... until rows come', await copy.poll() > 10 && same((await target.query(QUERY)).rows, rows));
-await Promise.all([source, target].map(client => client.end()).concat(consumer.close(), outbox.close(), copy.close(), blind.close()));
+check('... until rows come', await items.poll() > 10 && same((await target.query(QUERY)).rows, rows));
+await Promise.all([source, target].map(client => client.end()).concat(consumer.close(), outbox.close(), items.close(), blind.close()));

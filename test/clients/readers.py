@@ -43,8 +43,8 @@ def send(rows, connection):
 source.execute("CREATE TABLE seen (id bigint)")
 #page
 consumer = Consumer(connect_shop, '"out%box"', "it's", limit=50, places='"a % place"')
-for what, call, reason in [("without a place nothing is read", lambda: consumer.poll(send), "a % place"),
-    ("autocommit is refused", Consumer(lambda: psycopg.connect(autocommit=True), "outbox", "auto").begin, "autocommit mode")]:
+for what, call, reason in [("without a place nothing is read", lambda: consumer.poll(send), "a % place"), ("autocommit is refused", Consumer(lambda: psycopg.connect(autocommit=True), "outbox", "auto").begin, "autocommit mode"),
+    ("texts as bytes are refused", Consumer(lambda: psycopg.connect(client_encoding="sql_ascii"), "outbox", "bytes").begin, "client_encoding=utf8")]:
     try:
         call()
         check(what, False)
@@ -88,7 +88,7 @@ control = threading.Thread(target=read_plainly)
 for thread in writers + [runner, control]:
     thread.start()
 while any(writer.is_alive() for writer in writers):
-    copy.poll()
+    items.poll()
     polls += 1
 for thread in writers + [control]:
     thread.join()
@@ -106,7 +106,7 @@ check("... where a plain one loses rows", len(plain) < len(rows))
 check("the horizon blocks nobody", consumer.blocked_since is None)
 newest = source.execute("SELECT max(changed) FROM item_changes").fetchone()
 for _ in range(100000):
-    copy.poll()
+    items.poll()
     if target.execute("SELECT last FROM reader_place").fetchone() == newest:
         break
 QUERY = "SELECT id, name, price, tags FROM item ORDER BY id"
@@ -116,4 +116,4 @@ target.execute("UPDATE reader_place SET last = NULL")
 blind = Copy(lambda: psycopg.connect(client_encoding="utf8", options="-c search_path=unknown,public"), connect_copy, "item_changes", "item")
 check("a copy that begins anew keeps its rows while the horizon is null", blind.poll() == 0 and blind.blocked_since and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
 target.execute("INSERT INTO item (id) VALUES (1)")
-check("... until rows come", copy.poll() > 10 and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
+check("... until rows come", items.poll() > 10 and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
