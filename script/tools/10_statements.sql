@@ -141,12 +141,12 @@ RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen_tools.write_name(pg_get_u
 COMMENT ON FUNCTION uidgen_tools.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
 
 -- Default privileges may have granted rights.  A role with TRIGGER there would run code as the owner, and a role that may write there would change what the tools rely on.
-CREATE FUNCTION uidgen_tools.write_revoke(relation oid) RETURNS text
+CREATE FUNCTION uidgen_tools.write_revoke(relation oid, reading boolean DEFAULT false) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+RETURN (SELECT format('REVOKE %sINSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', CASE WHEN reading THEN 'SELECT, ' END, uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 	FROM pg_class AS c JOIN (SELECT t.oid, t.relacl FROM pg_class AS t UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a WHERE a.attnum > 0) AS r (oid, acl) ON r.oid = c.oid, aclexplode(r.acl) AS g
-	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0);
-COMMENT ON FUNCTION uidgen_tools.write_revoke(oid) IS 'the statement that leaves writing to a table to its owner; null where only the owner may write';
+	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND (g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') OR reading AND g.privilege_type = 'SELECT') HAVING count(*) > 0);
+COMMENT ON FUNCTION uidgen_tools.write_revoke(oid, boolean) IS 'the statement that leaves writing to a table, or reading too, to its owner; null where only the owner may';
 
 -- Anybody can comment what is his, or make a function, with a text of any length: so a text of others is measured before it is read, which needs no copy of it.
 CREATE FUNCTION uidgen_tools.bound_text(text text) RETURNS text
@@ -224,12 +224,12 @@ CREATE FUNCTION uidgen_tools.be_patient() RETURNS void
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	IF current_setting('lock_timeout') = '0' THEN
-		PERFORM set_config('lock_timeout', uidgen_tools.patience(), true);
-	END IF;
+	-- A tool that waited for longer, with a lock that a program waits for, would have PostgreSQL cancel the program.
+	PERFORM set_config('lock_timeout', CASE current_setting('lock_timeout') WHEN '0' THEN uidgen_tools.patience()
+		ELSE ceil(least(1000 * extract(epoch FROM current_setting('lock_timeout')::interval), 500 * extract(epoch FROM current_setting('deadlock_timeout')::interval))) || 'ms' END, true);
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds the waits for locks, unless the caller does';
+COMMENT ON FUNCTION uidgen_tools.be_patient() IS 'bounds the waits for locks by what the caller has set, and by half of deadlock_timeout';
 
 -- What it takes is taken from lock_timeout.  So all waits of a tool together are shorter than the time after which whoever waits for its first lock looks for deadlocks.
 CREATE FUNCTION uidgen_tools.wait_for_lock(statement text, relation oid, mode text, since timestamptz) RETURNS text
@@ -245,7 +245,7 @@ BEGIN
 	RETURN result;
 EXCEPTION WHEN lock_not_available THEN
 	RAISE EXCEPTION 'table % is in use', uidgen_tools.write_relation(relation)
-		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relation, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again. To wait for longer, set lock_timeout.';
+		USING ERRCODE = 'lock_not_available', DETAIL = coalesce(uidgen_tools.list_holders(relation, mode), 'Whoever had it has gone meanwhile.'), HINT = 'Call it again.';
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.wait_for_lock(text, oid, text, timestamptz) IS 'the result of a statement that waits for a lock on a table; an error says who is in the way';
@@ -400,10 +400,10 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_other_kinds(regclass, text) IS 'an error unless it is a table, partitioned or not, and none of an extension''s or of another tool''s';
 
 -- An event trigger may enable row security on each new table.
-CREATE FUNCTION uidgen_tools.list_hidden(relation oid, OUT what text, OUT verb text) RETURNS SETOF record
+CREATE FUNCTION uidgen_tools.list_hidden(relation oid, OUT what text, OUT verb text, OUT is_held boolean) RETURNS SETOF record
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT CASE WHEN o.is_held THEN 'holds for its owner, too' ELSE 'has no policy, so that readers see no row' END, CASE WHEN o.is_open THEN 'NO FORCE' ELSE 'DISABLE' END
+	SELECT CASE WHEN o.is_held THEN 'holds for its owner, too' ELSE 'has no policy, so that readers see no row' END, CASE WHEN o.is_open THEN 'NO FORCE' ELSE 'DISABLE' END, o.is_held
 		FROM pg_class AS c CROSS JOIN LATERAL (SELECT c.relforcerowsecurity AND NOT EXISTS (SELECT FROM pg_roles AS r WHERE r.oid = c.relowner AND (r.rolsuper OR r.rolbypassrls)),
 				EXISTS (SELECT FROM pg_policy AS p WHERE p.polrelid = c.oid)) AS o (is_held, is_open)
 		WHERE c.oid = relation AND c.relrowsecurity AND (o.is_held OR NOT o.is_open);

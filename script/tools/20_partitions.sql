@@ -252,6 +252,7 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%s%s;', partition, w.written, ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname)),
 			format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s); %s', w.written, partition, low, high, uidgen_tools.write_partition_record('TABLE', partition, layout, low, high)) || coalesce(' ' || uidgen_tools.write_identity("table", partition), '')
+			|| CASE WHEN c.relrowsecurity THEN format(' ALTER TABLE %s ENABLE ROW LEVEL SECURITY;', partition) ELSE '' END
 		FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.write_relation(c.oid) AS w (written) LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table";
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, and those that attach it, with its record';
@@ -635,6 +636,7 @@ LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp 
 AS $$
 #variable_conflict error
 DECLARE
+	most CONSTANT integer := 100;
 	present CONSTANT timestamptz := now();
 	parent record;
 	patience CONSTANT text := current_setting('lock_timeout');
@@ -669,6 +671,11 @@ BEGIN
 	layouts := uidgen_tools.list_layouts("table", layout);
 	going := uidgen_tools.choose_past("table", before, layout, layouts, force);
 	PERFORM uidgen_tools.refuse_subscribed("table") WHERE NOT force AND going <> '{}';
+	IF "execute" AND cardinality(going) > most THEN
+		RAISE NOTICE '% partitions of table "%" are left', cardinality(going) - most, parent.shown
+			USING DETAIL = format('One call drops %s at most, since others wait for it.', most), HINT = 'Call it again.';
+		going := going[:most];
+	END IF;
 	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
 	-- concurrent calls finds the partitions that the first has left.
 	IF "execute" AND going <> '{}' THEN

@@ -683,8 +683,9 @@ BEGIN
 			RETURN QUERY SELECT 'anew', NULL, format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
 		END IF;
 		-- A role that may write there could report deletions that did not happen; a role with TRIGGER there could run code as the owner.
-		RETURN QUERY SELECT 'anew', NULL, format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-			FROM pg_default_acl AS f, aclexplode(f.defaclacl) AS g WHERE (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND g.privilege_type <> 'SELECT' HAVING count(*) > 0;
+		RETURN QUERY SELECT 'anew', NULL, format('REVOKE %sINSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', CASE WHEN bool_or(c.relrowsecurity) THEN 'SELECT, ' END, deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+			FROM pg_class AS c, pg_default_acl AS f, aclexplode(f.defaclacl) AS g
+			WHERE c.oid = "table" AND (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND (c.relrowsecurity OR g.privilege_type <> 'SELECT') HAVING count(*) > 0;
 	ELSE
 		RETURN QUERY
 			WITH key AS (SELECT k.n, k.number, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
@@ -934,7 +935,11 @@ BEGIN
 		remarks := remarks || 'all rows are read for SET NOT NULL, and nobody else reads them meanwhile'::text;
 	ELSIF v.number IS NULL THEN
 		remarks := remarks || ARRAY(SELECT c.line FROM uidgen_tools.describe_cost("table", (uidgen_tools.write_key("table")).width) WITH ORDINALITY AS c (line, n) ORDER BY c.n)
-			|| format('rows from before have the version 0: a reader gets them by the first copy, and never by its place');
+			|| 'rows from before have the version 0: a reader gets them by the first copy, and never by its place'::text
+			|| ARRAY(SELECT DISTINCT format('trigger %s calls %s: see that it takes a row with one more column', uidgen_tools.write_name(g.tgname), uidgen_tools.write_function(g.tgfoid))
+				FROM uidgen_tools.list_members("table") AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND NOT g.tgisinternal AND g.tgenabled <> 'D' AND g.tgparentid = 0 AND g.tgtype & 1 = 1
+					JOIN pg_proc AS p ON p.oid = g.tgfoid JOIN pg_language AS i ON i.oid = p.prolang AND i.lanname NOT IN ('internal', 'c')
+				WHERE g.tgname !~ '^~uid_' ORDER BY 1);
 	END IF;
 	IF is_first THEN
 		remarks := remarks || ARRAY(SELECT u.line FROM (VALUES (1, true, format('who reads changes needs SELECT on table %s, or on a view of both, and who writes needs nothing', deleted)),
@@ -1048,7 +1053,9 @@ BEGIN
 		SELECT false, format('column %s of table %s has a default, so that a mark is none', uidgen_tools.write_name(k.name), deleted), format('ALTER TABLE %s ALTER COLUMN %s DROP DEFAULT; %s', deleted, uidgen_tools.write_name(k.name), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = own AND a.attname = k.name AND a.atthasdef
 		UNION ALL
-		SELECT false, format('row security of table %s, which has deleted keys, %s', deleted, w.what), format('ALTER TABLE %s %s ROW LEVEL SECURITY; %s', deleted, w.verb, uidgen_tools.write_mark(own)) FROM uidgen_tools.list_hidden(own) AS w
+		-- Which readers see the keys of a table with row security is for its owner to say, by a policy.
+		SELECT false, format('row security of table %s, which has deleted keys, %s', deleted, w.what),
+				CASE WHEN w.is_held OR NOT c.relrowsecurity THEN format('ALTER TABLE %s %s ROW LEVEL SECURITY; %s', deleted, w.verb, uidgen_tools.write_mark(own)) END FROM uidgen_tools.list_hidden(own) AS w JOIN pg_class AS c ON c.oid = "table"
 		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), w.line FROM uidgen_tools.write_revoke(own) AS w (line) WHERE w.line IS NOT NULL
 		UNION ALL

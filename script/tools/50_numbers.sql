@@ -134,7 +134,7 @@ BEGIN
 				SELECT 'mend', format('table %s is not logged, and is empty after a crash', k.first), format('ALTER TABLE %s SET LOGGED;', k.first)
 					FROM pg_class AS c WHERE c.oid = k.own[1] AND c.relpersistence = 'u'
 				UNION ALL
-				SELECT 'tell', format('row security of table %s, which has %s, %s', k.first, k.holds, w.what), format('ALTER TABLE %s %s ROW LEVEL SECURITY;', k.first, w.verb) FROM uidgen_tools.list_hidden(k.own[1]) AS w
+				SELECT 'tell', format('row security of table %s, which has %s, %s', k.first, k.holds, w.what), format('ALTER TABLE %s %s ROW LEVEL SECURITY;', k.first, w.verb) FROM uidgen_tools.list_hidden(k.own[1]) AS w WHERE w.is_held
 				UNION ALL
 				SELECT 'tell', CASE WHEN n.name IS NULL THEN format('nothing says by which column the rows of table %s are numbered', written) ELSE format('column %s of table %s, by which rows are numbered, %s', uidgen_tools.write_name(n.name), written,
 						CASE WHEN uidgen_tools.is_unique("table", n.name) THEN 'has their versions' ELSE 'is no unique bigint' END) END, NULL
@@ -251,7 +251,7 @@ BEGIN
 	PERFORM uidgen.run_confined(l.line) FROM unnest(makes || (uidgen_tools.write_counter(counter, numbers))[2]
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
 		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
-	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid) AS r (line) WHERE r.line IS NOT NULL;
+	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid, makes <> '{}' AND (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = "table")) AS r (line) WHERE r.line IS NOT NULL;
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;

@@ -57,7 +57,7 @@ SQL
 my $TRACK = <<'SQL';
 SET client_min_messages = error;
 -- autovacuum may have the table
-SET lock_timeout = '1min';
+SET lock_timeout = '1min'; SET deadlock_timeout = '2min';
 SELECT uid_track_changes('item', execute => true);
 SQL
 $TRACK .= view_of_partitions() =~ s/i\.id = c\.id/(i.k, i.part) = (c.k, c.part)/r =~ s/SELECT id, name, price/SELECT k, part, body/r =~ s/SELECT id, NULL, NULL/SELECT k, part, NULL/r;
@@ -471,7 +471,7 @@ $subscriber->stop;
 # A new user copies a table into another database, as the page has it, while 30 sessions change it.
 my $rows = $is_long ? 100_000 : 3000;
 $node->safe_psql('postgres', "CREATE DATABASE $_") foreach qw(shop copy);
-$node->safe_psql('shop', "SET client_min_messages = error; SET lock_timeout = '1min'; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
+$node->safe_psql('shop', "SET client_min_messages = error; SET lock_timeout = '1min'; SET deadlock_timeout = '2min'; CREATE EXTENSION uidgen; CREATE EXTENSION uidgen_tools; CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric);
 	INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, $rows) AS n; $tracking; $view");
 my $TO = sprintf "host '%s', port '%s', dbname 'shop'", $node->host, $node->port;
 $node->safe_psql('copy', $reader =~ s/OPTIONS \(.*?\)/OPTIONS ($TO)/r);

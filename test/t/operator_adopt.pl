@@ -47,7 +47,7 @@ sub start_adopting
 
 foreach my $kind (kinds())
 {
-	$node = twin_node($kind, "uidgen.database = 'app'", 'autovacuum = off');
+	$node = twin_node($kind, "uidgen.database = 'app'", 'autovacuum = off', "deadlock_timeout = '1h'");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE DATABASE app');
 	put_twin_in($kind, $node, 'app');

@@ -34,7 +34,7 @@ sub begin_waiting
 
 foreach my $kind (kinds())
 {
-	$node = twin_node($kind, { extra => [ in_encoding('UTF8') ] });
+	$node = twin_node($kind, { extra => [ in_encoding('UTF8') ] }, "deadlock_timeout = '1h'");
 	$node->start;
 	put_twin_in($kind, $node, 'postgres');
 	$node->safe_psql('postgres', <<'SQL');

@@ -21,7 +21,7 @@ sub as
 
 foreach my $kind (kinds())
 {
-	$node = twin_node($kind, 'autovacuum = off');
+	$node = twin_node($kind, 'autovacuum = off', "deadlock_timeout = '1h'");
 	$node->start;
 	$node->safe_psql('postgres', 'CREATE ROLE landlord LOGIN; CREATE ROLE stranger LOGIN; CREATE ROLE maker LOGIN; CREATE DATABASE app OWNER landlord');
 	my $is_extension = $kind eq 'extension';

@@ -592,7 +592,15 @@ SAID
 	is($is_spared->(), 1, 'a constraint of a default partition spares the look at its rows');
 
 	begin('given', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other; CREATE TABLE item (id integer PRIMARY KEY); SELECT uid_track_changes($$item$$, execute => true); ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other');
-	is(said('item') . shop(q{SELECT string_agg(p, ' ') FROM unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS p WHERE has_table_privilege('other', 'item_deleted', p)}), 'SELECT', 'by default privileges others may read deleted keys, and no more');
+	my $rights = q{SELECT string_agg(p, ' ') FROM unnest('{SELECT,INSERT,UPDATE,DELETE,TRUNCATE,REFERENCES,TRIGGER}'::text[]) AS p, unnest('{item_deleted,item_number,item_number_counter}'::text[]) AS t WHERE has_table_privilege('other', to_regclass(t), p)};
+	is(said('item') . shop($rights), 'SELECT', 'by default privileges others may read deleted keys, and no more');
+	super(q{CREATE FUNCTION public.secure() RETURNS event_trigger LANGUAGE plpgsql SECURITY DEFINER AS $$DECLARE r record; BEGIN FOR r IN SELECT * FROM pg_event_trigger_ddl_commands() AS c WHERE c.object_type = 'table' LOOP EXECUTE 'ALTER TABLE ' || r.objid::regclass || ' ENABLE ROW LEVEL SECURITY'; END LOOP; END$$;
+		CREATE EVENT TRIGGER secure ON ddl_command_end WHEN TAG IN ('CREATE TABLE') EXECUTE FUNCTION public.secure()});
+	begin('secured', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other; CREATE TABLE item (id bigint PRIMARY KEY); CREATE FUNCTION audit() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RETURN NEW; END$$; CREATE TRIGGER audit AFTER INSERT ON item FOR EACH ROW EXECUTE FUNCTION audit()');
+	like(as($node, 'shop', 'app', 'SET search_path = s_secured, public; SELECT uid_track_changes($$item$$, execute => true); CALL uid_number_rows($$item$$, $$id$$, begin => true)'), qr/INFO:  (?:\w+: )?trigger "audit" calls "s_secured"\."audit"\(\): see that it takes a row with one more column$/m, 'a trigger that will get one more column is named');
+	super('DROP EVENT TRIGGER secure');
+	is(shop('ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other') . said('item') . shop($rights), 'tell row security of table "item_deleted", which has deleted keys, has no policy, so that readers see no row', 'beside row security they may not read what tools make');
+	is(shop('SELECT statement IS NULL FROM uid_check_table($$item$$)'), 't', '... nor by what is proposed');
 
 	# ---- dumps ----
 

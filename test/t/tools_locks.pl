@@ -56,7 +56,7 @@ foreach my $kind (kinds())
 {
 	$node = twin_node($kind, "timezone = 'UTC'", 'log_statement = none', 'max_connections = 40', 'max_prepared_transactions = 1');
 	$node->start;
-	$node->safe_psql('postgres', 'CREATE DATABASE app; CREATE ROLE shop LOGIN; CREATE ROLE plain LOGIN');
+	$node->safe_psql('postgres', 'CREATE DATABASE app; CREATE ROLE shop LOGIN; CREATE ROLE plain LOGIN; GRANT SET ON PARAMETER deadlock_timeout TO shop');
 	put_twin_in($kind, $node, 'app');
 	$node->safe_psql('app', 'GRANT CREATE ON SCHEMA public TO shop');
 	is((tool(q{
@@ -115,12 +115,11 @@ foreach my $kind (kinds())
 		is($state, '', '... and has done its work') or diag($text);
 		$more->(20);
 	}
-	# Who waits for longer than the server before it looks for deadlocks goes by the order of locks alone.
 	my $gone = 0;
 	foreach my $days (map { 350 - 14 * $_ } 1 .. 10)
 	{
 		my $text;
-		poll_until(sub { (my $state, $text) = tool("SET lock_timeout = '20s'; SELECT count(*) FROM uid_drop_partitions('event', now() - interval '$days days', true)"); return $state ne '55P03' });
+		poll_until(sub { (my $state, $text) = tool("SELECT count(*) FROM uid_drop_partitions('event', now() - interval '$days days', true)"); return $state ne '55P03' });
 		$gone++ if $text =~ /^[123]$/m;
 		tool("SELECT FROM uid_partitions('event', now(), now() + interval '@{[ 400 - $days ]} days', '7 days', true)");
 	}
@@ -147,7 +146,7 @@ foreach my $kind (kinds())
 		my @waiting = ('') x 3;
 		my $program = $node->background_psql('app', on_error_stop => 0, extra_params => [ '-U', 'shop' ]);
 		$program->query("BEGIN; INSERT INTO $table SELECT 2");
-		my @tools = map { psql_begin('shop', "SET client_min_messages = warning; SET lock_timeout = '1min'; $sql", \$_) } @waiting;
+		my @tools = map { psql_begin('shop', "SET client_min_messages = warning; SET lock_timeout = '1min'; SET deadlock_timeout = '5min'; $sql", \$_) } @waiting;
 		poll_until(sub { $_->pumpable && eval { $_->pump_nb } foreach @tools; return "@waiting" =~ /ERROR/ || $node->safe_psql('app', q{SELECT count(*) = 3 FROM pg_stat_activity WHERE usename = 'shop' AND wait_event_type = 'Lock'}) eq 't' });
 		$program->query("TRUNCATE $table" . ($table eq 'narrow' ? ', narrow_line' : '') . '; COMMIT');
 		is($program->{stderr}, '', "$table: a program that calls wait for takes a stronger lock");
@@ -175,7 +174,7 @@ foreach my $kind (kinds())
 		my ($what, $change, $sql, $says) = @$case;
 		my $program = $node->background_psql('app', extra_params => [ '-U', 'shop' ]);
 		$program->query_safe("BEGIN; $change");
-		my $waiting = psql_begin('shop', [ "SET application_name = 'waiting'; SET client_min_messages = warning; SET lock_timeout = '1min'", $sql ], \my $said);
+		my $waiting = psql_begin('shop', [ "SET application_name = 'waiting'; SET client_min_messages = warning; SET lock_timeout = '1min'; SET deadlock_timeout = '5min'", $sql ], \my $said);
 		ok($node->poll_query_until('app', q{SELECT count(*) = 1 FROM pg_stat_activity WHERE application_name = 'waiting' AND wait_event_type = 'Lock'}), "$what: a call waits");
 		$program->query_safe('COMMIT');
 		$program->quit;
@@ -204,7 +203,7 @@ foreach my $kind (kinds())
 		my $program = psql_begin('super', "SET deadlock_timeout = '3s'; BEGIN; LOCK TABLE $rest[2] IN ROW EXCLUSIVE MODE; SELECT pg_advisory_lock(1); SELECT FROM $first; COMMIT", \my $failed);
 		my $is_there = sub { return $node->poll_query_until('app', "SELECT count(*) > 0 FROM pg_locks WHERE $_[0]") };
 		ok($is_there->("locktype = 'advisory' AND NOT granted"), "$first: a program has a lock that the tool will wait for");
-		my $tool = psql_begin('shop', "SET application_name = 'tool'; SET client_min_messages = warning; SET lock_timeout = '1500ms'; $sql", \my $said);
+		my $tool = psql_begin('shop', "SET application_name = 'tool'; SET client_min_messages = warning; SET lock_timeout = '1min'; SET deadlock_timeout = '3s'; $sql", \my $said);
 		ok($is_there->("relation = '$first'::regclass AND mode = 'AccessExclusiveLock'"), '... and wants that which the tool has');
 		$latch->quit;
 		foreach my $n (0, 1)
@@ -230,6 +229,9 @@ foreach my $kind (kinds())
 	like($text, qr/^100\n.*2[01] partitions of table "f" are left\n/ms, '... 100 at most');
 	$node->safe_psql('app', 'DROP EVENT TRIGGER see');
 	like((tool($months))[1], qr/^(?:20|21)$/m, '... and the next call makes the others');
+	my $hours = q{SELECT count(*) FROM uid_drop_partitions('hours', now() - interval '1 hour', true, true)};
+	like((tool("CREATE TABLE hours (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('hours', now() - interval '131 hours', now(), '1 hour', true); SET client_min_messages = notice; $hours; $hours"))[1],
+		qr/\A100\n(?:29|30)\n.*NOTICE:  (?:\w+: )?(?:29|30) partitions of table "hours" are left\n/s, 'one call drops 100 partitions at most');
 
 	# ---- who is in the way is told ----
 
@@ -250,7 +252,7 @@ foreach my $kind (kinds())
 	{
 		my ($statement, $call) = @$case;
 		$reader->query_safe("BEGIN; $statement");
-		like((tool("SET statement_timeout = '30s'; $call"))[1], qr/55P03: table "public"\."\w+" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has \w+Lock on it\.\nHINT:  Call it again/, "$statement: $call does not wait without a limit");
+		like((tool("SET lock_timeout = '1h'; SET statement_timeout = '30s'; $call"))[1], qr/55P03: table "public"\."\w+" is in use\nDETAIL:  Process $pid of role "shop", application "the report", has \w+Lock on it\.\nHINT:  Call it again/, "$statement: $call does not wait without a limit");
 		$reader->query_safe('ROLLBACK');
 	}
 	$reader->query_safe(q{BEGIN; LOCK TABLE ware; PREPARE TRANSACTION 'the half'});
