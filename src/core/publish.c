@@ -107,8 +107,10 @@ static void
 open_era(const UidgenKeeping *keeping, UidgenStepKind step, UidgenMicroseconds clock_offset)
 {
 	UidgenTicketWords *words = keeping->words;
+	const UidgenLease *lease = keeping->lease;
 	UidgenPosition position = uidgen_ticket_close(words);
 	UidgenTicketReach reach;
+	UidgenClocks clocks;
 	UidgenTick	now;
 	UidgenTerms terms;
 	UidgenEra	era;
@@ -121,12 +123,23 @@ open_era(const UidgenKeeping *keeping, UidgenStepKind step, UidgenMicroseconds c
 	 * that was set back.
 	 */
 	reach = uidgen_ticket_reach(words);
-	now = uidgen_keeping_clocks(keeping).tick;
+	clocks = uidgen_keeping_clocks(keeping);
+	now = clocks.tick;
 	terms = fit_padding(keeping, now, position);
-	era = uidgen_lease_era(keeping->lease, &terms, step, now, &reach, position);
+	era = uidgen_lease_era(lease, &terms, step, now, &reach, position);
+
+	/*
+	 * Nobody has noted a clock that was set back while the local registry was asked.  Its grant
+	 * begins no lower than where the registry saw the clock.
+	 */
+	if (clock_offset == 0)
+		era.clock_known =
+			uidgen_tick_higher(era.clock_known,
+							   uidgen_tick_lower(lease->grant.first,
+												 uidgen_keeping_tick(keeping, clocks.boot + lease->clock_offset)));
 	uidgen_ticket_bound(words, keeping->rules, &terms.bounds, now);
 	uidgen_ticket_open(words, era.position, era.limit, era.renew_at,
-					   keeping->constant(&keeping->lease->grant), now, era.clock_known,
+					   keeping->constant(&lease->grant), now, era.clock_known,
 					   uidgen_ticket_tick(keeping->rules, era.position), era.cause);
 }
 

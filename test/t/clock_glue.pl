@@ -210,6 +210,30 @@ foreach my $case ([ 'before the registry looks', 'LOCK TABLE uidgen_registry.reg
 	$lock->quit;
 }
 
+# ---- the clock is set back while a worker id is acquired ----
+
+# The registry has looked at a clock that was ahead, and commits when that is right again.
+foreach my $case ([ 'no grant is held', sub { end_keeper($node) or die 'no other keeper has begun' } ], [ 'a grant is held', sub { } ])
+{
+	my ($when, $begin) = @$case;
+	local $ENV{PGOPTIONS} = '-c uidgen.wait_timeout=20s';
+	elapse(300);
+	draws('ids are drawn', $SOON);
+	$begin->();
+	my $lock = $node->background_psql('postgres');
+	$lock->query_safe('BEGIN; SELECT FROM uidgen_registry.worker_node FOR UPDATE');
+	$clock->step(2 * $hour);
+	my $drawing = start_drawing($node, 'postgres', 'pause()');
+	$node->poll_query_until('postgres', "SELECT count(*) > 0 FROM pg_stat_activity WHERE backend_type = 'uidgen keeper' AND wait_event_type = 'Lock'")
+	  or die 'the keeper does not wait';
+	$clock->step(-2 * $hour);
+	$lock->query_safe('COMMIT');
+	ok(await_drawing($drawing, 100), "set back while a worker id is acquired, where $when: ids go on");
+	stop_drawing($drawing);
+	draws('... with the true time', $SOON);
+	$lock->quit;
+}
+
 # ---- crash after crash, with the clock set back on what was used ----
 
 my $crashes = $ENV{UIDGEN_CRASHES} // 4;

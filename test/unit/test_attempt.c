@@ -300,6 +300,27 @@ test_local_steps(void)
 	serve(false);
 	ok(attempt.state == UIDGEN_ATTEMPT_LARGE_STEP && in_era(), "no other worker id: an error");
 
+	/* The clock is set back while the registry is asked. */
+	begin();
+	serve(false);
+	times.wall -= (LARGE_STEP + 1) * TICK;
+	grant(3, NOW);
+	hear();
+	serve(false);
+	ok(calls(UIDGEN_CALL_ACQUIRE) && attempt.action.lease.step.kind == UIDGEN_STEP_BACK, "set back meanwhile: acquire again");
+	grant(4, NOW - LARGE_STEP - 1);
+	hear();
+	is_published(NOW - LARGE_STEP - 1, NOW - LARGE_STEP - 1 + WINDOW, "... for the true time");
+	serve(false);
+	ok(calls(UIDGEN_CALL_RENEW), "... once");
+	begin();
+	serve(false);
+	times.wall -= (LARGE_STEP + 1) * TICK;
+	grant(3, NOW - LARGE_STEP - 1);
+	hear();
+	serve(false);
+	ok(calls(UIDGEN_CALL_RENEW), "set back before the registry looked: its grant is true");
+
 	hold_local();
 	times.wall -= EPOCH + 5 * NOW * TICK;
 	serve(false);
