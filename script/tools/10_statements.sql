@@ -141,12 +141,26 @@ RETURN CASE role WHEN 0::oid THEN 'PUBLIC' ELSE uidgen_tools.write_name(pg_get_u
 COMMENT ON FUNCTION uidgen_tools.write_role(oid) IS 'a role, or PUBLIC for 0, as it is written in a statement';
 
 -- Default privileges may have granted rights.  A role with TRIGGER there would run code as the owner, and a role that may write there would change what the tools rely on.
-CREATE FUNCTION uidgen_tools.write_revoke(relation oid, reading boolean DEFAULT false) RETURNS text
+CREATE FUNCTION uidgen_tools.write_revoke(relation oid) RETURNS text
 LANGUAGE sql STABLE PARALLEL SAFE
-RETURN (SELECT format('REVOKE %sINSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', CASE WHEN reading THEN 'SELECT, ' END, uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
+RETURN (SELECT format('REVOKE INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', uidgen_tools.write_relation(relation), string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
 	FROM pg_class AS c JOIN (SELECT t.oid, t.relacl FROM pg_class AS t UNION ALL SELECT a.attrelid, a.attacl FROM pg_attribute AS a WHERE a.attnum > 0) AS r (oid, acl) ON r.oid = c.oid, aclexplode(r.acl) AS g
-	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND (g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') OR reading AND g.privilege_type = 'SELECT') HAVING count(*) > 0);
-COMMENT ON FUNCTION uidgen_tools.write_revoke(oid, boolean) IS 'the statement that leaves writing to a table, or reading too, to its owner; null where only the owner may';
+	WHERE c.oid = write_revoke.relation AND g.grantee <> c.relowner AND g.privilege_type IN ('INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'REFERENCES', 'TRIGGER') HAVING count(*) > 0);
+COMMENT ON FUNCTION uidgen_tools.write_revoke(oid) IS 'the statement that leaves writing to a table to its owner; null where only the owner may write';
+
+-- Tables that the tools make have rows and keys of another table: a role that may not read that table, or only by a policy, may not read them there either.
+-- To a partition no privilege is kept by a policy, since its own row security is on.
+CREATE FUNCTION uidgen_tools.write_default_revoke("table" regclass, made text, kept text, any_role boolean) RETURNS text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT string_agg(format('REVOKE %s ON TABLE %s FROM %s;', r.privileges, made, uidgen_tools.write_role(r.grantee)), ' ' ORDER BY r.grantee)
+		FROM (SELECT g.grantee, string_agg(DISTINCT g.privilege_type, ', ')
+			FROM pg_class AS c, pg_default_acl AS f, aclexplode(f.defaclacl) AS g
+			WHERE c.oid = "table" AND (f.defaclrole = c.relowner OR any_role) AND f.defaclobjtype = 'r' AND f.defaclnamespace IN (0, c.relnamespace) AND g.grantee <> c.relowner
+				AND NOT (g.privilege_type ~ kept AND NOT (c.relrowsecurity AND kept <> '') AND CASE g.grantee WHEN 0 THEN EXISTS (SELECT FROM aclexplode(c.relacl) AS o WHERE o.grantee = 0 AND o.privilege_type = g.privilege_type) ELSE has_table_privilege(g.grantee, c.oid, g.privilege_type) END)
+			GROUP BY g.grantee) AS r (grantee, privileges);
+$$;
+COMMENT ON FUNCTION uidgen_tools.write_default_revoke(regclass, text, text, boolean) IS 'the statements that take from roles what default privileges give them on a table that is made, but for kept privileges that they have on another table; null if there are none';
 
 -- Anybody can comment what is his, or make a function, with a text of any length: so a text of others is measured before it is read, which needs no copy of it.
 CREATE FUNCTION uidgen_tools.bound_text(text text) RETURNS text

@@ -252,12 +252,26 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	SELECT format('CREATE TABLE %s (LIKE %s INCLUDING ALL EXCLUDING IDENTITY EXCLUDING STATISTICS EXCLUDING COMMENTS)%s%s;', partition, w.written, ' USING ' || uidgen_tools.write_name(m.amname), ' TABLESPACE ' || uidgen_tools.write_name(s.spcname)),
 			format('ALTER TABLE %s ATTACH PARTITION %s FOR VALUES FROM (%s) TO (%s); %s', w.written, partition, low, high, uidgen_tools.write_partition_record('TABLE', partition, layout, low, high)) || coalesce(' ' || uidgen_tools.write_identity("table", partition), '')
-			|| CASE WHEN c.relrowsecurity THEN format(' ALTER TABLE %s ENABLE ROW LEVEL SECURITY;', partition) ELSE '' END
+			|| CASE WHEN c.relrowsecurity THEN format(' ALTER TABLE %s ENABLE ROW LEVEL SECURITY;', partition) ELSE '' END || coalesce(' ' || uidgen_tools.write_default_revoke("table", partition, '', false), '')
 		FROM pg_class AS c CROSS JOIN LATERAL uidgen_tools.write_relation(c.oid) AS w (written) LEFT JOIN pg_am AS m ON m.oid = c.relam LEFT JOIN pg_tablespace AS s ON s.oid = c.reltablespace WHERE c.oid = "table";
 $$;
 COMMENT ON FUNCTION uidgen_tools.write_partition(regclass, text, bigint, bigint, text) IS 'the statements that make a partition for a range of ids, and those that attach it, with its record';
 
--- What ATTACH locks, it locks to the end of the transaction.  LOCK needs a right on the table, and ATTACH none: so it waits for such tables for a part of the time each.
+-- What ATTACH and DROP lock, they lock to the end of the transaction.  LOCK needs a right on the table, and they need none: so they wait for such tables for a part of the time each.
+CREATE FUNCTION uidgen_tools.lock_others(others oid[], mode text) RETURNS void
+LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
+AS $$
+#variable_conflict error
+DECLARE
+	own CONSTANT oid[] := ARRAY(SELECT o.relid FROM unnest(others) AS o (relid) WHERE NOT EXISTS (SELECT FROM uidgen_tools.list_members(o.relid) AS m JOIN pg_class AS c ON c.oid = m.relid
+		WHERE NOT (has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') AND has_schema_privilege(c.relnamespace, 'USAGE'))));
+BEGIN
+	PERFORM uidgen_tools.lock_tables(NULL, own, mode);
+	PERFORM set_config('lock_timeout', ceil(extract(epoch FROM current_setting('lock_timeout')::interval) * 1000 / (cardinality(others) - cardinality(own))) || 'ms', true) WHERE others <> own;
+END
+$$;
+COMMENT ON FUNCTION uidgen_tools.lock_others(oid[], text) IS 'locks tables that a statement will lock besides its own, as far as the role may';
+
 CREATE FUNCTION uidgen_tools.make_tables("table" regclass, shown text, INOUT makes text[])
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -266,17 +280,15 @@ DECLARE
 	most CONSTANT integer := 100;
 	rest CONSTANT oid[] := ARRAY(SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table" AND p.partdefid <> 0);
 	others CONSTANT oid[] := ARRAY(SELECT f.confrelid FROM pg_constraint AS f WHERE f.conrelid = "table" AND f.contype = 'f' UNION SELECT f.conrelid FROM pg_constraint AS f WHERE f.confrelid = "table" AND f.contype = 'f' ORDER BY 1);
-	own CONSTANT oid[] := ARRAY(SELECT o.relid FROM unnest(others) AS o (relid) WHERE NOT EXISTS (SELECT FROM uidgen_tools.list_members(o.relid) AS m JOIN pg_class AS c ON c.oid = m.relid
-		WHERE NOT (has_table_privilege(c.oid, 'UPDATE, DELETE, TRUNCATE') AND has_schema_privilege(c.relnamespace, 'USAGE'))));
 BEGIN
-	IF cardinality(makes) > most AND cardinality(others || rest) > 0 THEN
+	-- Others wait where the table has foreign keys or a default partition.  And the locks of all sessions have one table, which some thousand partitions fill.
+	IF cardinality(makes) > most THEN
 		RAISE NOTICE '% partitions of table "%" are left', cardinality(makes) - most, shown
-			USING DETAIL = format('One call makes %s at most where others wait for it: the table has foreign keys, or a default partition.', most), HINT = 'Call it again.';
+			USING DETAIL = format('One call makes %s at most.', most), HINT = 'Call it again, or let psql run what it prints without "execute".';
 		makes := makes[:most];
 	END IF;
 	PERFORM uidgen.run_confined(u.line) FROM unnest(makes) AS u (line);
-	PERFORM uidgen_tools.lock_tables(NULL, rest, 'ACCESS EXCLUSIVE'), uidgen_tools.lock_tables(NULL, own, 'SHARE ROW EXCLUSIVE');
-	PERFORM set_config('lock_timeout', ceil(extract(epoch FROM current_setting('lock_timeout')::interval) * 1000 / (cardinality(others) - cardinality(own))) || 'ms', true) WHERE others <> own;
+	PERFORM uidgen_tools.lock_tables(NULL, rest, 'ACCESS EXCLUSIVE'), uidgen_tools.lock_others(others, 'SHARE ROW EXCLUSIVE');
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.make_tables(regclass, text, text[]) IS 'makes the tables of partitions, or the first of them, and locks what ATTACH will lock besides the parent';
@@ -637,6 +649,7 @@ AS $$
 #variable_conflict error
 DECLARE
 	most CONSTANT integer := 100;
+	at_once integer;
 	present CONSTANT timestamptz := now();
 	parent record;
 	patience CONSTANT text := current_setting('lock_timeout');
@@ -671,10 +684,13 @@ BEGIN
 	layouts := uidgen_tools.list_layouts("table", layout);
 	going := uidgen_tools.choose_past("table", before, layout, layouts, force);
 	PERFORM uidgen_tools.refuse_subscribed("table") WHERE NOT force AND going <> '{}';
-	IF "execute" AND cardinality(going) > most THEN
-		RAISE NOTICE '% partitions of table "%" are left', cardinality(going) - most, parent.shown
-			USING DETAIL = format('One call drops %s at most, since others wait for it.', most), HINT = 'Call it again.';
-		going := going[:most];
+	IF "execute" THEN
+		at_once := (SELECT greatest(1, count(*) FILTER (WHERE m.tables <= most)) FROM (SELECT sum((SELECT count(*) FROM uidgen_tools.list_members(g.relation))) OVER (ORDER BY g.place) FROM unnest(going) WITH ORDINALITY AS g (relation, place)) AS m (tables));
+		IF at_once < cardinality(going) THEN
+			RAISE NOTICE '% partitions of table "%" are left', cardinality(going) - at_once, parent.shown
+				USING DETAIL = format('One call drops %s tables at most.', most), HINT = 'Call it again, or let psql run what it prints without "execute".';
+		END IF;
+		going := going[:at_once];
 	END IF;
 	-- The look before took no lock.  The parent is locked first, as readers of the parent do: another order could deadlock with them.  The second of two
 	-- concurrent calls finds the partitions that the first has left.
@@ -687,7 +703,8 @@ BEGIN
 		-- The parent's lock does not prevent a rename of a partition.  DROP locks a default partition, too.
 		SELECT array_agg(p.relation ORDER BY array_position(going, p.relation)) INTO going FROM uidgen_tools.list_partitions("table") AS p WHERE p.relation = ANY (going) AND NOT p.detaching;
 		PERFORM uidgen_tools.lock_tables(NULL, going || (SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE'),
-			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE');
+			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE'),
+			uidgen_tools.lock_others(ARRAY(SELECT DISTINCT f.confrelid FROM unnest(going) AS g (relation) CROSS JOIN LATERAL uidgen_tools.list_members(g.relation) AS m JOIN pg_constraint AS f ON f.conrelid = m.relid AND f.contype = 'f' AND f.conparentid = 0 ORDER BY 1), 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(told);
 		-- A partition that was past may be for another time by now.  By force, catalogs alone are read: nobody waits for a look at rows.  Its messages came before.
 		PERFORM set_config('client_min_messages', 'error', true);

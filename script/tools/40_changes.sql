@@ -682,10 +682,6 @@ BEGIN
 		IF NOT "execute" THEN
 			RETURN QUERY SELECT 'anew', NULL, format('ALTER TABLE %s OWNER TO %s;', deleted, uidgen_tools.write_role(s.owner));
 		END IF;
-		-- A role that may write there could report deletions that did not happen; a role with TRIGGER there could run code as the owner.
-		RETURN QUERY SELECT 'anew', NULL, format('REVOKE %sINSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER ON TABLE %s FROM %s;', CASE WHEN bool_or(c.relrowsecurity) THEN 'SELECT, ' END, deleted, string_agg(DISTINCT uidgen_tools.write_role(g.grantee), ', '))
-			FROM pg_class AS c, pg_default_acl AS f, aclexplode(f.defaclacl) AS g
-			WHERE c.oid = "table" AND (f.defaclrole = s.owner OR NOT "execute") AND f.defaclobjtype = 'r' AND g.grantee <> s.owner AND (c.relrowsecurity OR g.privilege_type <> 'SELECT') HAVING count(*) > 0;
 	ELSE
 		RETURN QUERY
 			WITH key AS (SELECT k.n, k.number, k.name, uidgen_tools.write_type(k.type) AS type FROM uidgen_tools.list_key("table") AS k),
@@ -720,6 +716,9 @@ BEGIN
 					AND NOT EXISTS (SELECT FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next
 						WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum);
 	END IF;
+	-- A role that may write there could report deletions that did not happen; a role with TRIGGER there could run code as the owner.
+	RETURN QUERY SELECT 'mend', NULL, w.line FROM uidgen_tools.write_default_revoke("table", deleted, 'SELECT', NOT "execute") AS w (line)
+		WHERE w.line IS NOT NULL AND uidgen_tools.find_line(obj_description(s.relation, 'pg_class'), 'uidgen: changes are tracked in ') IS NULL;
 	RETURN QUERY SELECT 'mend', CASE WHEN s.relation IS NOT NULL AND (o."column" IS NULL OR a.attnum IS NOT NULL) THEN format('the comment of %s is without the line that uidgen writes there', o.shown) END,
 			CASE WHEN "execute" OR o.relation IS NULL OR o."column" IS NOT NULL AND a.attnum IS NULL THEN u.written ELSE uidgen_tools.write_line(o.relation, o."column", o.beginning, o.line) END
 		FROM (VALUES ('TABLE ' || deleted, 'table ' || deleted, s.relation, NULL::name, 'uidgen: changes are tracked in ', line),

@@ -152,7 +152,7 @@ BEGIN
 				-- A deleted number above all remaining numbers would be given again.
 				what := what || ': if no number was deleted, the highest that is left was the last';
 				counter := uidgen_tools.write_schema(f.schema) || '.' || uidgen_tools.write_name(uidgen_tools.find_free_name(f.schema, (SELECT c.relname FROM pg_class AS c WHERE c.oid = "table"), '_number_counter'));
-				FOREACH statement IN ARRAY uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_number_record(NULL, counter, k.record, "table") LOOP
+				FOREACH statement IN ARRAY array_remove(uidgen_tools.write_counter(counter, uidgen_tools.write_relation(f.numbers)) || uidgen_tools.write_number_record(NULL, counter, k.record, "table") || uidgen_tools.write_default_revoke("table", counter, 'SELECT', false), NULL) LOOP
 					RETURN NEXT;
 				END LOOP;
 			ELSE
@@ -250,8 +250,9 @@ BEGIN
 		WHERE makes <> '{}' AND f.schema <> pg_my_temp_schema();
 	PERFORM uidgen.run_confined(l.line) FROM unnest(makes || (uidgen_tools.write_counter(counter, numbers))[2]
 		|| uidgen_tools.write_number_record(NULL, numbers, 'uid_numbers_of', "table") || uidgen_tools.write_number_record(NULL, counter, 'uid_last_number_of', "table")
-		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))) AS l (line);
-	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid, makes <> '{}' AND (SELECT c.relrowsecurity FROM pg_class AS c WHERE c.oid = "table")) AS r (line) WHERE r.line IS NOT NULL;
+		|| ARRAY(SELECT w.line FROM uidgen_tools.write_numbered("table", id_column, numbers, NULL) AS w (line))
+		|| ARRAY(SELECT uidgen_tools.write_default_revoke("table", m.made, 'SELECT', false) FROM unnest(ARRAY[numbers, counter]) AS m (made))) AS l (line) WHERE l.line IS NOT NULL;
+	PERFORM uidgen.run_confined(r.line) FROM uidgen_tools.find_numbers("table") AS n CROSS JOIN unnest(ARRAY[n.numbers, n.counter]) AS o (oid) CROSS JOIN LATERAL uidgen_tools.write_revoke(o.oid) AS r (line) WHERE r.line IS NOT NULL;
 	RAISE NOTICE 'the numbers of table "%" begin with 1, in table %', shown, numbers;
 END
 $$;

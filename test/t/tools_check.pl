@@ -601,6 +601,9 @@ SAID
 	super('DROP EVENT TRIGGER secure');
 	is(shop('ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other') . said('item') . shop($rights), 'tell row security of table "item_deleted", which has deleted keys, has no policy, so that readers see no row', 'beside row security they may not read what tools make');
 	is(shop('SELECT statement IS NULL FROM uid_check_table($$item$$)'), 't', '... nor by what is proposed');
+	begin('taken', 'ALTER DEFAULT PRIVILEGES GRANT ALL ON TABLES TO other, PUBLIC; CREATE TABLE item (id bigint PRIMARY KEY); CREATE TABLE day (id bigint PRIMARY KEY) PARTITION BY RANGE (id); REVOKE ALL ON item, day FROM other, PUBLIC; GRANT INSERT ON day TO other');
+	shop(q{SELECT uid_track_changes('item', execute => true); CALL uid_number_rows('item', 'id', begin => true); SELECT FROM uid_partitions('day', now(), now() + interval '1 day', '1 day', true); ALTER DEFAULT PRIVILEGES REVOKE ALL ON TABLES FROM other, PUBLIC});
+	is(shop($rights) . '/' . shop($rights =~ s/unnest\(\S+item_number_counter\S+/(SELECT max(inhrelid)::regclass::text AS t FROM pg_inherits WHERE inhparent = 'day'::regclass)/r), '/INSERT', 'whoever may not read a table may not read what tools make for it');
 
 	# ---- dumps ----
 

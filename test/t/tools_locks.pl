@@ -192,7 +192,10 @@ foreach my $kind (kinds())
 	is((tool(join '', (map { my $from = $_ < 4 ? "m$_" : 'm4'; "CREATE TABLE p$_ PARTITION OF $from FOR VALUES FROM ($_) TO ($_ + 1); SELECT FROM uid_track_changes('$from', execute => true);" } 1 .. 6),
 		(map { "ALTER TABLE m$_ DETACH PARTITION p$_; ALTER TABLE m5 ATTACH PARTITION p$_ FOR VALUES FROM ($_) TO ($_ + 1);" } 1 .. 3), map { "ALTER TABLE m4 DETACH PARTITION p$_;" } 4 .. 6))[0], '', '... with partitions');
 	is((tool(join '', (map { "CREATE TABLE r$_ (id bigint PRIMARY KEY);" } 1 .. 3), 'CREATE TABLE f (id bigint PRIMARY KEY DEFAULT uid_next(), a bigint REFERENCES r1, b bigint REFERENCES r2, c bigint REFERENCES r3) PARTITION BY RANGE (id); CREATE TABLE f_rest PARTITION OF f DEFAULT'))[0], '', '... and what partitions refer to');
+	is((tool(join '', (map { "CREATE TABLE k$_ (id bigint PRIMARY KEY);" } 1 .. 3), q{CREATE TABLE log (id bigint PRIMARY KEY, a bigint, b bigint, c bigint) PARTITION BY RANGE (id); SELECT FROM uid_partitions('log', now() - interval '3 months', now() - interval '2 months', '1 month', true);
+		DO $$ BEGIN EXECUTE format('ALTER TABLE %s ADD FOREIGN KEY (a) REFERENCES k1, ADD FOREIGN KEY (b) REFERENCES k2, ADD FOREIGN KEY (c) REFERENCES k3', (SELECT min(inhrelid)::regclass FROM pg_inherits WHERE inhparent = 'log'::regclass)); END $$}))[0], '', '... and what a partition alone refers to');
 	foreach my $case ([ f_rest => q{SELECT FROM uid_partitions('f', now(), now() + interval '1 day', '1 day', true)}, qw(r1 r2 r3) ], [ a1 => "SELECT FROM uid_adopt('a1', 'id', true)", qw(b1 c1 d1) ], [ ring => "SELECT FROM uid_drop_partitions('ring', now() - interval '1 month', true, true)", @parts ],
+		[ log => "SELECT FROM uid_drop_partitions('log', now(), true, true)", qw(k1 k2 k3) ],
 		[ m5 => "SELECT FROM uid_track_changes('m5', execute => true)", qw(m1_deleted m2_deleted m3_deleted) ], [ m4 => "SELECT FROM uid_track_changes('m4', execute => true)", qw(p4 p5 p6) ])
 	{
 		my ($first, $sql, @rest) = @$case;
@@ -232,6 +235,12 @@ foreach my $kind (kinds())
 	my $hours = q{SELECT count(*) FROM uid_drop_partitions('hours', now() - interval '1 hour', true, true)};
 	like((tool("CREATE TABLE hours (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('hours', now() - interval '131 hours', now(), '1 hour', true); SET client_min_messages = notice; $hours; $hours"))[1],
 		qr/\A100\n(?:29|30)\n.*NOTICE:  (?:\w+: )?(?:29|30) partitions of table "hours" are left\n/s, 'one call drops 100 partitions at most');
+	is((tool(q{CREATE TABLE deep (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
+		DO $$ DECLARE low bigint; BEGIN FOR n IN 1 .. 3 LOOP
+			low := uid_min(now() - n * interval '1 month');
+			EXECUTE format('CREATE TABLE deep_%s PARTITION OF deep FOR VALUES FROM (%s) TO (%s) PARTITION BY HASH (id); COMMENT ON TABLE deep_%1$s IS %4$L', n, low, low + 1, format('%s from %s to %s', (SELECT substring(obj_description(inhrelid) FROM '.*"') FROM pg_inherits WHERE inhparent = 'hours'::regclass LIMIT 1), low, low + 1));
+			FOR m IN 0 .. 39 LOOP EXECUTE format('CREATE TABLE deep_%s_%s PARTITION OF deep_%1$s FOR VALUES WITH (MODULUS 40, REMAINDER %2$s)', n, m); END LOOP;
+		END LOOP; END $$; SELECT count(*) FROM uid_drop_partitions('deep', now(), true, true); SELECT count(*) FROM uid_drop_partitions('deep', now(), true, true)}))[1], "2\n1", '... with theirs');
 
 	# ---- who is in the way is told ----
 
