@@ -233,7 +233,7 @@ foreach my $kind (kinds())
 	$node->safe_psql('app', 'DROP EVENT TRIGGER see');
 	like((tool($months))[1], qr/^(?:20|21)$/m, '... and the next call makes the others');
 	my $hours = q{SELECT count(*) FROM uid_drop_partitions('hours', now() - interval '1 hour', true, true)};
-	like((tool("CREATE TABLE hours (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('hours', now() - interval '131 hours', now(), '1 hour', true); SET client_min_messages = notice; $hours; $hours"))[1],
+	like((tool("CREATE TABLE hours (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('hours', now() - interval '131 hours', now() - interval '40 hours', '1 hour', true); SELECT FROM uid_partitions('hours', now() - interval '40 hours', now(), '1 hour', true); SET client_min_messages = notice; $hours; $hours"))[1],
 		qr/\A100\n(?:29|30)\n.*NOTICE:  (?:\w+: )?(?:29|30) partitions of table "hours" are left\n/s, 'one call drops 100 partitions at most');
 	is((tool(q{CREATE TABLE deep (id bigint PRIMARY KEY) PARTITION BY RANGE (id);
 		DO $$ DECLARE low bigint; BEGIN FOR n IN 1 .. 3 LOOP
