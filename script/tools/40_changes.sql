@@ -708,7 +708,8 @@ BEGIN
 					format('ALTER TABLE %s ALTER COLUMN %s DROP NOT NULL;', deleted, uidgen_tools.write_name(coalesce(p.name, w.other, h.name)))
 				FROM have AS h LEFT JOIN pair AS p ON p.old_name = h.name LEFT JOIN way AS w ON w.name = h.name WHERE h.filled
 			UNION ALL
-			SELECT 'mend', format('table %s has no primary key', deleted), format('ALTER TABLE %s ADD PRIMARY KEY (%s);', deleted, version)
+			-- As after a restore of that table alone, which lacks later keys.
+			SELECT 'anew', format('table %s has no primary key', deleted), format('ALTER TABLE %s ADD PRIMARY KEY (%s);', deleted, version)
 				WHERE NOT EXISTS (SELECT FROM pg_index AS i WHERE i.indrelid = s.relation AND i.indisprimary)
 			UNION ALL
 			SELECT CASE WHEN a.atthasdef THEN 'anew' ELSE 'mend' END, format('column %s of table %s has no default uid_next()', version, deleted), format('ALTER TABLE %s ALTER COLUMN %s SET DEFAULT %s;', deleted, version, uidgen_tools.write_function(uid_next))

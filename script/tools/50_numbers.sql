@@ -280,6 +280,9 @@ BEGIN
 				DETAIL = coalesce('They are numbered by column ' || uidgen_tools.write_name(numbered) || '.', 'Nothing says which column that is.') || ' By other ids, each row would get one more number.',
 				HINT = concat_ws(' ', 'Name column ' || uidgen_tools.write_name(numbered) || '.', 'If this one has the same ids, row by row, run:', (SELECT string_agg(w.line, ' ')
 					FROM uidgen_tools.write_numbered("table", id_column, uidgen_tools.write_relation(f.numbers), obj_description(f.numbers, 'pg_class')) AS w (line)));
+	ELSIF EXISTS (SELECT FROM pg_subscription_rel AS s WHERE s.srrelid IN (f.numbers, f.counter)) THEN
+		RAISE EXCEPTION 'the numbers of table "%" come from a publisher', shown USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = 'Numbers that are given here, the publisher would give to other rows.',
+				HINT = 'Number the rows at the publisher. When this server has taken its place, drop the subscription.';
 	ELSIF faults IS NOT NULL THEN
 		RAISE EXCEPTION 'the numbers of table "%" are not as they were made', shown
 			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = faults, HINT = coalesce('If that is right, run: ' || statements, 'Let one table have them, or restore it.');

@@ -184,10 +184,10 @@ is(state_of('shop', q{SELECT uid_track_changes('shop.part', execute => true)}), 
 # A subscription that finds rows by all columns finds none.
 my %full = (FULL => 'CREATE TABLE shop.full (k integer NOT NULL UNIQUE, body text)', PARTS => 'CREATE TABLE shop.parts (k integer NOT NULL UNIQUE, body text) PARTITION BY RANGE (k); CREATE TABLE shop.parts_0 PARTITION OF shop.parts DEFAULT');
 my $past = q{CREATE TABLE shop.past (id bigint PRIMARY KEY) PARTITION BY RANGE (id); SELECT FROM uid_partitions('shop.past', now() - interval '3 months', now() + interval '1 month', '1 month', true)};
-as('shop', $past);
-$node->safe_psql('subscriber', $past);
+my $sold = q{CREATE TABLE shop.sold (id bigint PRIMARY KEY); CALL uid_number_rows('shop.sold', 'id', begin => true)};
+as('shop', $_), $node->safe_psql('subscriber', $_) foreach $past, $sold;
 as('shop', "$full{FULL}; $full{PARTS}; ALTER TABLE shop.full REPLICA IDENTITY FULL; ALTER TABLE shop.parts_0 REPLICA IDENTITY FULL; GRANT ALL ON shop.full, shop.parts TO app");
-$node->safe_psql('postgres', q{CREATE PUBLICATION full_rows FOR TABLE shop.full, shop.parts, shop.past; SELECT pg_create_logical_replication_slot('full_rows', 'pgoutput')});
+$node->safe_psql('postgres', q{CREATE PUBLICATION full_rows FOR TABLE shop.full, shop.parts, shop.past, shop.sold, shop.sold_number, shop.sold_number_counter; SELECT pg_create_logical_replication_slot('full_rows', 'pgoutput')});
 $node->safe_psql('subscriber', "$full{FULL}; $full{PARTS}");
 $node->safe_psql('subscriber', "CREATE SUBSCRIPTION full_rows CONNECTION '" . $node->connstr('postgres') =~ s/'/''/gr . "' PUBLICATION full_rows WITH (create_slot = false, slot_name = 'full_rows', copy_data = false)");
 foreach my $table ('full', 'parts')
@@ -203,6 +203,7 @@ foreach my $table ('full', 'parts')
 	$node->safe_psql('subscriber', "ALTER TABLE shop.$leaf REPLICA IDENTITY DEFAULT");
 	like($node->safe_psql('subscriber', qq{SELECT * FROM uid_check_table('shop.$table')}), qr/^tell\|[^\n]*does not find the rows of table "shop"."$leaf"[^\n]*REPLICA IDENTITY USING INDEX "${leaf}_k_key";/, '... and the check tells when it goes');
 }
+fails_with($node, q{CALL uid_number_rows('shop.sold', 'id')}, '55000', qr/the numbers of table "sold" come from a publisher/, 'a subscriber gives no numbers that its publisher gives', 'subscriber');
 my $drop = q{SELECT count(*) > 0 FROM uid_drop_partitions('shop.past', now() - interval '1 month', true, true)};
 my (undef, $out, $err) = $node->psql('subscriber', $drop);
 ok($out eq 'f' && $err =~ /is kept\nDETAIL:  On it depend: subscription full_rows\./, 'partitions that a subscription changes are kept') or diag("$out\n$err");
@@ -212,7 +213,7 @@ $node->safe_psql('subscriber', 'ALTER SUBSCRIPTION full_rows REFRESH PUBLICATION
 fails_with($node, $drop =~ s/, true\)$/)/r, '55000', qr/a subscription changes table "shop"."past".*force => true/s, '... and those of a table that it changes', 'subscriber');
 $node->safe_psql('subscriber', 'ALTER SUBSCRIPTION full_rows DISABLE; ALTER SUBSCRIPTION full_rows SET (slot_name = NONE); DROP SUBSCRIPTION full_rows');
 $node->safe_psql('postgres', q{SELECT pg_drop_replication_slot('full_rows'); DROP PUBLICATION full_rows; DROP PUBLICATION columns; DROP PUBLICATION parts});
-is($node->safe_psql('subscriber', $drop), 't', '... and dropped when it has gone');
+like($node->safe_psql('subscriber', "$drop; CALL uid_number_rows('shop.sold', 'id')"), qr/^t\n0\|/, '... and dropped when it has gone, and numbers are given');
 
 sub as_with_messages
 {

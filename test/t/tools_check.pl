@@ -235,7 +235,7 @@ SAID
 	befalls('triggers that do not fire in subscribers', 'ALTER TABLE item ENABLE TRIGGER "~uid_key"', 'anew trigger "~uid_key" of table "item" is not enabled');
 	befalls('a default that is gone', 'ALTER TABLE item_deleted ALTER changed DROP DEFAULT', 'mend column "changed" of table "item_deleted" has no default uid_next()');
 	befalls('another default', 'ALTER TABLE item_deleted ALTER changed SET DEFAULT 1', 'anew column "changed" of table "item_deleted" has no default uid_next()');
-	befalls('a primary key that is gone', 'ALTER TABLE item_deleted DROP CONSTRAINT item_deleted_pkey', 'mend table "item_deleted" has no primary key');
+	befalls('a primary key that is gone', 'ALTER TABLE item_deleted DROP CONSTRAINT item_deleted_pkey', 'anew table "item_deleted" has no primary key');
 	befalls('an index that is gone', 'DROP INDEX item_changed_idx', 'mend table "item" has no index on column "changed"');
 	befalls('versions that can be null', 'ALTER TABLE item ALTER changed DROP NOT NULL', 'mend column "changed" of table "item" can be null');
 	befalls('keys that cannot be null', 'DELETE FROM item_deleted; ALTER TABLE item_deleted ALTER id SET NOT NULL', 'mend column "id" of table "item_deleted" is not null, so nothing can leave a mark');
