@@ -1033,6 +1033,12 @@ BEGIN
 		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname))
 			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
 		UNION ALL
+		-- As when two tables have exchanged names: a view that is made anew would have the keys of the other table.
+		SELECT false, format('table %s has the deleted keys of table %s, and table %s those of table %s', uidgen_tools.write_relation(c.oid), uidgen_tools.write_relation(g.tgrelid), deleted, s.written), NULL
+			FROM pg_class AS t JOIN pg_class AS c ON c.relnamespace = t.relnamespace AND c.relname = uidgen_tools.shorten_name(t.relname, octet_length('_deleted')) || '_deleted' AND c.oid <> own
+				JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname AND uidgen_tools.writes_deleted(p.oid) JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgname = '~uid_delete' AND g.tgparentid = 0 AND g.tgrelid <> t.oid
+			WHERE t.oid = "table"
+		UNION ALL
 		SELECT false, format('trigger %s of table %s fires after the one that gives the version', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)),
 				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(own))
 			FROM uidgen_tools.list_later_triggers("table") AS l JOIN pg_trigger AS g ON g.oid = l

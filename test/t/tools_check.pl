@@ -377,6 +377,9 @@ SAID
 			befalls("... and $_ has its own", '', '', table => $_, deleted => "${_}_deleted") foreach qw(item other former);
 		}
 	}
+	begin('renamed', join ' ', map { "CREATE TABLE $_ (id integer PRIMARY KEY); SELECT uid_track_changes('$_', execute => true);" } qw(item other));
+	is(shop('ALTER TABLE item RENAME TO former; ALTER TABLE other RENAME TO item') . said('item'), 'tell table "item_deleted" has the deleted keys of table "former", and table "other_deleted" those of table "item"', 'another table that has the name of its deleted keys is told');
+	is(shop('ALTER TABLE item_deleted RENAME TO former_deleted; ALTER TABLE other_deleted RENAME TO item_deleted; SELECT uid_track_changes($$former$$, execute => true); SELECT uid_track_changes($$item$$, execute => true)') . said('item') . said('former'), '', '... until it is renamed');
 	begin('green');
 	begin('blue');
 	super('ALTER SCHEMA s_blue RENAME TO s_old; ALTER SCHEMA s_green RENAME TO s_blue');
