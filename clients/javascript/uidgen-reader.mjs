@@ -68,6 +68,12 @@ class Connection {
 		await this.end('COMMIT')
 	}
 
+	/** Until the transaction ends, values are texts that mean the same on each server, whatever its settings are. */
+	writeAlike() {
+		return this.ask(`SELECT pg_catalog.set_config(s.name, s.value, true)
+			FROM (VALUES ('datestyle', 'ISO, MDY'), ('intervalstyle', 'postgres'), ('extra_float_digits', '3'), ('lc_monetary', 'C')) AS s (name, value)`)
+	}
+
 	/** The place of a reader, as text or null, which nobody else can have before the transaction ends. */
 	async lockPlace(places, reader) {
 		const rows = await this.ask(`SELECT last FROM ${await this.name(places)} WHERE reader = $1 FOR UPDATE`, reader)
@@ -211,6 +217,8 @@ export class Copy extends Reader {
 
 	async #poll(source, copy) {
 		const place = await copy.lockPlace(this.places, this.name)
+		await copy.writeAlike()
+		await source.writeAlike()
 		const table = await copy.name(this.table)
 		const columns = await copy.ask(`SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key
 			FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary

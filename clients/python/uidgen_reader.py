@@ -54,6 +54,10 @@ class _Connection:
         self.ask("INSERT INTO " + self.name(places) + " (reader, last) VALUES (%s, %s) ON CONFLICT DO NOTHING", reader, last)
         self.get().commit()
 
+    def write_alike(self):
+        """Until the transaction ends, values are texts that mean the same on each server, whatever its settings are."""
+        self.ask("SELECT pg_catalog.set_config(s.name, s.value, true) FROM (VALUES ('datestyle', 'ISO, MDY'), ('intervalstyle', 'postgres'), ('extra_float_digits', '3'), ('lc_monetary', 'C')) AS s (name, value)")
+
     def lock_place(self, places, reader):
         """Return: the place of a reader, which nobody else can have before the transaction ends."""
         rows = self.ask("SELECT last FROM " + self.name(places) + " WHERE reader = %s FOR UPDATE", reader)
@@ -177,6 +181,8 @@ class Copy(_Reader):
     def _poll(self):
         copy, source = self._copy, self._source
         place = last = copy.lock_place(self.places, self.name)
+        copy.write_alike()
+        source.write_alike()
         table = copy.name(self._table)
         columns = copy.ask("""SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key
             FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary

@@ -980,6 +980,17 @@ AS $$
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_meddlers(oid) IS 'triggers and rules on a table that the tools write to, whether they can leave out a row, and the statements that drop them';
 
+-- As when two tables have exchanged names: a view that is made anew would have the keys of the other table.
+CREATE FUNCTION uidgen_tools.list_deleted_namesakes("table" regclass, own oid) RETURNS SETOF text
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT format('table %s has the deleted keys of table %s', uidgen_tools.write_relation(c.oid), uidgen_tools.write_relation(g.tgrelid))
+		FROM pg_class AS t JOIN pg_class AS c ON c.relnamespace = t.relnamespace AND c.relname = uidgen_tools.shorten_name(t.relname, octet_length('_deleted')) || '_deleted' AND c.oid <> own
+			JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname AND uidgen_tools.writes_deleted(p.oid) JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgname = '~uid_delete' AND g.tgparentid = 0 AND g.tgrelid <> t.oid
+		WHERE t.oid = "table";
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_deleted_namesakes(regclass, oid) IS 'deleted keys of another table under the name that this table''s would have, if these are elsewhere';
+
 -- Rows for the user.  No statement is printed about objects of another role: a superuser would run what the owner of the tracked table has chosen.
 CREATE FUNCTION uidgen_tools.list_told("table" regclass, uid_next regprocedure, uid_stamp regprocedure, OUT ends boolean, OUT what text, OUT statement text) RETURNS SETOF record
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -1033,11 +1044,7 @@ BEGIN
 		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname))
 			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
 		UNION ALL
-		-- As when two tables have exchanged names: a view that is made anew would have the keys of the other table.
-		SELECT false, format('table %s has the deleted keys of table %s, and table %s those of table %s', uidgen_tools.write_relation(c.oid), uidgen_tools.write_relation(g.tgrelid), deleted, s.written), NULL
-			FROM pg_class AS t JOIN pg_class AS c ON c.relnamespace = t.relnamespace AND c.relname = uidgen_tools.shorten_name(t.relname, octet_length('_deleted')) || '_deleted' AND c.oid <> own
-				JOIN pg_proc AS p ON p.pronamespace = c.relnamespace AND p.proname = c.relname AND uidgen_tools.writes_deleted(p.oid) JOIN pg_trigger AS g ON g.tgfoid = p.oid AND g.tgname = '~uid_delete' AND g.tgparentid = 0 AND g.tgrelid <> t.oid
-			WHERE t.oid = "table"
+		SELECT false, format('%s, and table %s those of table %s', n.line, deleted, s.written), NULL FROM uidgen_tools.list_deleted_namesakes("table", own) AS n (line)
 		UNION ALL
 		SELECT false, format('trigger %s of table %s fires after the one that gives the version', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid)),
 				format('ALTER TRIGGER %s ON %s RENAME TO %s; %s', uidgen_tools.write_name(g.tgname), uidgen_tools.write_relation(g.tgrelid), uidgen_tools.write_name('a ' || g.tgname), uidgen_tools.write_mark(own))
@@ -1045,8 +1052,7 @@ BEGIN
 		UNION ALL
 		SELECT false, format('a subscription does not find the rows of table %s, which has neither a primary key nor a replica identity: UPDATE and DELETE do nothing there', u.written), u.statement FROM uidgen_tools.list_unidentified("table") AS u
 		UNION ALL
-		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own))
-			FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
+		SELECT false, format('table %s, which has deleted keys, is emptied by a crash', deleted), format('ALTER TABLE %s SET LOGGED; %s', deleted, uidgen_tools.write_mark(own)) FROM pg_class AS c WHERE c.oid = own AND c.relpersistence = 'u'
 		UNION ALL
 		-- A publication for all tables of a schema has the table, too.
 		SELECT false, format('%s does not fire for deleted keys%s', w.what, CASE WHEN w.omits THEN ', and may leave out marks' END), concat_ws(' ', w.statement, CASE WHEN w.omits THEN uidgen_tools.write_mark(own) END)
@@ -1060,8 +1066,7 @@ BEGIN
 			FROM uidgen_tools.list_key("table") AS k JOIN pg_attribute AS a ON a.attrelid = own AND a.attname = k.name AND a.atthasdef
 		UNION ALL
 		-- Which readers see the keys of a table with row security is for its owner to say, by a policy.
-		SELECT false, format('row security of table %s, which has deleted keys, %s', deleted, w.what),
-				CASE WHEN w.is_held OR NOT c.relrowsecurity THEN format('ALTER TABLE %s %s ROW LEVEL SECURITY; %s', deleted, w.verb, uidgen_tools.write_mark(own)) END FROM uidgen_tools.list_hidden(own) AS w JOIN pg_class AS c ON c.oid = "table"
+		SELECT false, format('row security of table %s, which has deleted keys, %s', deleted, w.what), CASE WHEN w.is_held OR NOT c.relrowsecurity THEN format('ALTER TABLE %s %s ROW LEVEL SECURITY; %s', deleted, w.verb, uidgen_tools.write_mark(own)) END FROM uidgen_tools.list_hidden(own) AS w JOIN pg_class AS c ON c.oid = "table"
 		UNION ALL
 		SELECT false, format('others than the owner may write to table %s, which has deleted keys', deleted), w.line FROM uidgen_tools.write_revoke(own) AS w (line) WHERE w.line IS NOT NULL
 		UNION ALL

@@ -16,20 +16,21 @@ await source.query(`
 	CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
 	CREATE TABLE "Out box" (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
 	CREATE TABLE seen (id bigint);
-	CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]');
+	CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]', day date DEFAULT '2026-04-03', span interval DEFAULT '-1 day -02:03:04', ratio float8 DEFAULT 0.30000000000000004);
 	INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 	SELECT uid_track_changes('item', execute => true);
 	CREATE VIEW item_changes AS
 		SELECT c.* FROM (
-			SELECT id, name, price, tags, changed, false AS gone FROM item
+			SELECT id, name, price, tags, day, span, ratio, changed, false AS gone FROM item
 			UNION ALL
-			SELECT id, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
+			SELECT id, NULL, NULL, NULL, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
 		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
 			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid))`);
 const database = `${source.database}_copy`;
+for (const setting of ["datestyle = 'SQL, DMY'", 'intervalstyle = sql_standard', 'extra_float_digits = 0']) await source.query(`ALTER DATABASE ${source.database} SET ${setting}`);
 await source.query(`CREATE DATABASE ${database}`);
 const target = await connect({ database });
-await target.query('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, half numeric GENERATED ALWAYS AS (price / 2) STORED)');
+await target.query('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, day date, span interval, ratio float8, half numeric GENERATED ALWAYS AS (price / 2) STORED)');
 const [connectShop, connectCopy] = [() => new pg.Client(), () => new pg.Client({ database })];
 const sent = [];
 
@@ -102,7 +103,7 @@ for (let n = 0; n < 100000; n++) {
 	await items.poll();
 	if ((await target.query('SELECT last FROM reader_place')).rows[0].last === newest) break;
 }
-const QUERY = 'SELECT id, name, price, tags FROM item ORDER BY id';
+const QUERY = `SELECT id, name, price, tags, day - '2026-01-01' AS days, extract(epoch FROM span) AS seconds, ratio = 0.30000000000000004 AS same FROM item ORDER BY id`;
 const { rows } = await source.query(QUERY);
 check('the copy equals the table, which has rows', rows.length > 10 && same((await target.query(QUERY)).rows, rows));
 await source.query("CREATE SCHEMA unknown; CREATE FUNCTION unknown.uid_horizon() RETURNS bigint LANGUAGE sql AS 'SELECT NULL::bigint'");

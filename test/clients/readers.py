@@ -11,23 +11,25 @@ TABLES = """
 CREATE EXTENSION uidgen_tools;
 CREATE TABLE outbox (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
 CREATE TABLE "out%box" (id bigint PRIMARY KEY DEFAULT uid_next(), topic text);
-CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]');
+CREATE TABLE item (id bigint PRIMARY KEY DEFAULT uid_next(), name text NOT NULL, price numeric, tags jsonb DEFAULT '["a", null]', day date DEFAULT '2026-04-03', span interval DEFAULT '-1 day -02:03:04', ratio float8 DEFAULT 0.30000000000000004);
 INSERT INTO item (name, price) SELECT n, n FROM generate_series(1, 300) AS n;
 SELECT uid_track_changes('item', execute => true);
 CREATE VIEW item_changes AS
     SELECT c.* FROM (
-        SELECT id, name, price, tags, changed, false AS gone FROM item
+        SELECT id, name, price, tags, day, span, ratio, changed, false AS gone FROM item
         UNION ALL
-        SELECT id, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
+        SELECT id, NULL, NULL, NULL, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
     WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
         AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid));
 """
 source = psycopg.connect(autocommit=True)
 source.execute(TABLES)
 name = source.info.dbname + "_copy"
+for setting in "datestyle = 'SQL, DMY'", "intervalstyle = sql_standard", "extra_float_digits = 0":
+    source.execute(f"ALTER DATABASE {source.info.dbname} SET {setting}")
 source.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C' LOCALE_PROVIDER libc")
 target = psycopg.connect(dbname=name, autocommit=True)
-target.execute('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, "50%" int DEFAULT 7, half numeric GENERATED ALWAYS AS (price / 2) STORED); ALTER TABLE item DROP COLUMN "50%"')
+target.execute('CREATE TABLE item (id bigint PRIMARY KEY, name text, price numeric, tags jsonb, day date, span interval, ratio float8, "50%" int DEFAULT 7, half numeric GENERATED ALWAYS AS (price / 2) STORED); ALTER TABLE item DROP COLUMN "50%"')
 connect_shop, connect_copy = lambda: psycopg.connect(client_encoding="utf8"), lambda: psycopg.connect(dbname=name, client_encoding="utf8")
 sent, errors = [], []
 
@@ -109,7 +111,7 @@ for _ in range(100000):
     items.poll()
     if target.execute("SELECT last FROM reader_place").fetchone() == newest:
         break
-QUERY = "SELECT id, name, price, tags FROM item ORDER BY id"
+QUERY = "SELECT id, name, price, tags, day - '2026-01-01' AS days, extract(epoch FROM span) AS seconds, ratio = 0.30000000000000004 AS same FROM item ORDER BY id"
 check("the copy equals the table, which has rows", len(target.execute(QUERY).fetchall()) > 10 and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
 source.execute("CREATE SCHEMA unknown; CREATE FUNCTION unknown.uid_horizon() RETURNS bigint LANGUAGE sql AS 'SELECT NULL::bigint'")
 target.execute("UPDATE reader_place SET last = NULL")

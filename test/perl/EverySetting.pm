@@ -39,7 +39,7 @@ sub new
 		node => $node,
 		database => $database,
 		fixed => join(', ', map { "'$_'" } @fixed),
-		texts => join(', ', map { "('$_', '$texts{$_}')" } sort keys %texts),
+		texts => join(', ', map { "('$_', '$texts{$_}')" } sort keys %texts) =~ s/SJIS/$node->safe_psql($database, "SELECT CASE WHEN getdatabaseencoding() IN ('UTF8', 'SQL_ASCII') THEN 'SJIS' ELSE 'UTF8' END")/er,
 		can_be_set => "context IN ('user', 'superuser') AND name !~ '^(transaction_(isolation|read_only|deferrable))\$'"
 		  . join('', map { " AND name <> '$_'" } @{ $options{but} // [] }),
 	}, $class;
