@@ -220,16 +220,17 @@ export class Copy extends Reader {
 		await copy.writeAlike()
 		await source.writeAlike()
 		const table = await copy.name(this.table)
-		const columns = await copy.ask(`SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key
+		const columns = await copy.ask(`SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key, a.attidentity = 'a' AS is_fixed
 			FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
 			WHERE a.attrelid = $1::pg_catalog.regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum`, this.table)
 		const keys = columns.map((column, n) => n).filter(n => columns[n].is_key)
 		if (!keys.length) throw new Error(`table ${this.table}, the copy, has no primary key`)
 		const version = await source.quote(this.version)
 		const erase = `DELETE FROM ${table} WHERE ${keys.map((n, place) => `${columns[n].name} = $${place + 1}`).join(' AND ')}`
-		const others = columns.filter(column => !column.is_key).map(({ name }) => `${name} = EXCLUDED.${name}`)
+		// The key, too: equal keys can be written in two ways.
+		const updates = columns.filter(column => !column.is_fixed).map(({ name }) => `${name} = EXCLUDED.${name}`)
 		const insert = `INSERT INTO ${table} (${columns.map(({ name }) => name).join(', ')}) OVERRIDING SYSTEM VALUE VALUES (${columns.map((column, n) => `$${n + 1}`).join(', ')})
-			ON CONFLICT (${keys.map(n => columns[n].name).join(', ')}) DO ${others.length ? `UPDATE SET ${others.join(', ')}` : 'NOTHING'}`
+			ON CONFLICT (${keys.map(n => columns[n].name).join(', ')}) DO ${updates.length ? `UPDATE SET ${updates.join(', ')}` : 'NOTHING'}`
 		// As text, so that nothing is lost in numbers of JavaScript; by a cursor, so that a first copy may be larger than memory.
 		await source.ask(`DECLARE uidgen_changes NO SCROLL CURSOR FOR SELECT ARRAY[${columns.map(({ name }) => `v.${name}::pg_catalog.text`).join(', ')}] AS row, v.${version} AS changed, v.gone
 			FROM ${await source.name(this.view)} AS v WHERE v.${version} <= uid_horizon()

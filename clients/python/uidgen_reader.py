@@ -184,7 +184,7 @@ class Copy(_Reader):
         copy.write_alike()
         source.write_alike()
         table = copy.name(self._table)
-        columns = copy.ask("""SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key
+        columns = copy.ask("""SELECT pg_catalog.quote_ident(a.attname) AS name, COALESCE(a.attnum = ANY (i.indkey), false) AS is_key, a.attidentity = 'a' AS is_fixed
             FROM pg_catalog.pg_attribute AS a LEFT JOIN pg_catalog.pg_index AS i ON i.indrelid = a.attrelid AND i.indisprimary
             WHERE a.attrelid = %s::pg_catalog.regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' ORDER BY a.attnum""", self._table)
         for column in columns:
@@ -197,9 +197,10 @@ class Copy(_Reader):
         query = ("SELECT %s, v.%s, v.gone FROM %s AS v WHERE v.%s <= uid_horizon()"
             % (", ".join("v.%s::pg_catalog.text" % column["name"] for column in columns), version, source.name(self._view), version))
         delete = "DELETE FROM %s WHERE %s" % (table, " AND ".join("%s = %%s" % columns[n]["name"] for n in keys))
-        others = ["%s = EXCLUDED.%s" % (column["name"], column["name"]) for column in columns if not column["is_key"]]
+        # The key, too: equal keys can be written in two ways.
+        updates = ["%s = EXCLUDED.%s" % (column["name"], column["name"]) for column in columns if not column["is_fixed"]]
         insert = "INSERT INTO %s (%s) OVERRIDING SYSTEM VALUE VALUES (%s) ON CONFLICT (%s) DO %s" % (table, ", ".join(column["name"] for column in columns), ", ".join(["%s"] * len(columns)),
-            ", ".join(columns[n]["name"] for n in keys), "UPDATE SET " + ", ".join(others) if others else "NOTHING")
+            ", ".join(columns[n]["name"] for n in keys), "UPDATE SET " + ", ".join(updates) if updates else "NOTHING")
         count = 0
         # On the server, so that a first copy may be larger than memory.
         with source.get().cursor("uidgen_changes") as changes, copy.get().cursor() as cursor:

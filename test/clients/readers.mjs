@@ -25,7 +25,9 @@ await source.query(`
 			UNION ALL
 			SELECT id, NULL, NULL, NULL, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
 		WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
-			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid))`);
+			AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid));
+	CREATE TABLE amount (id numeric PRIMARY KEY); SELECT uid_track_changes('amount', execute => true);
+	CREATE VIEW amount_changes AS SELECT id, changed, false AS gone FROM amount UNION ALL SELECT id, changed, true FROM amount_deleted;`);
 const database = `${source.database}_copy`;
 for (const setting of ["datestyle = 'SQL, DMY'", 'intervalstyle = sql_standard', 'extra_float_digits = 0']) await source.query(`ALTER DATABASE ${source.database} SET ${setting}`);
 await source.query(`CREATE DATABASE ${database}`);
@@ -112,4 +114,12 @@ const blind = new Copy(() => new pg.Client({ options: '-c search_path=unknown,pu
 check('a copy that begins anew keeps its rows while the horizon is null', await blind.poll() === 0 && blind.blockedSince && same((await target.query(QUERY)).rows, rows));
 await target.query('INSERT INTO item (id) VALUES (1)');
 check('... until rows come', await items.poll() > 10 && same((await target.query(QUERY)).rows, rows));
-await Promise.all([source, target].map(client => client.end()).concat(consumer.close(), outbox.close(), items.close(), blind.close()));
+await target.query('CREATE TABLE amount (id numeric PRIMARY KEY)');
+const amounts = new Copy(connectShop, connectCopy, 'amount_changes', 'amount');
+await amounts.begin();
+for (const key of ['1.0', '1.00']) {
+	await source.query('INSERT INTO amount VALUES ($1) ON CONFLICT (id) DO UPDATE SET id = EXCLUDED.id', [key]);
+	for (let n = 0; n < 100000 && !await amounts.poll(); n++);
+}
+check('a key that is written in another way is written so in the copy', (await target.query('SELECT id::text FROM amount')).rows[0].id === '1.00');
+await Promise.all([source, target].map(client => client.end()).concat(consumer.close(), outbox.close(), items.close(), blind.close(), amounts.close()));

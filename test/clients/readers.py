@@ -21,6 +21,8 @@ CREATE VIEW item_changes AS
         SELECT id, NULL, NULL, NULL, NULL, NULL, NULL, changed, true FROM item_deleted) AS c
     WHERE NOT (gone AND EXISTS (SELECT FROM item AS i WHERE i.id = c.id OFFSET 0))
         AND NOT EXISTS (SELECT FROM pg_class AS r WHERE r.oid IN ('item'::regclass, 'item_deleted'::regclass) AND r.relfilenode <> pg_relation_filenode(r.oid));
+CREATE TABLE amount (id numeric PRIMARY KEY); SELECT uid_track_changes('amount', execute => true);
+CREATE VIEW amount_changes AS SELECT id, changed, false AS gone FROM amount UNION ALL SELECT id, changed, true FROM amount_deleted;
 """
 source = psycopg.connect(autocommit=True)
 source.execute(TABLES)
@@ -119,3 +121,12 @@ blind = Copy(lambda: psycopg.connect(client_encoding="utf8", options="-c search_
 check("a copy that begins anew keeps its rows while the horizon is null", blind.poll() == 0 and blind.blocked_since and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
 target.execute("INSERT INTO item (id) VALUES (1)")
 check("... until rows come", items.poll() > 10 and source.execute(QUERY).fetchall() == target.execute(QUERY).fetchall())
+target.execute("CREATE TABLE amount (id numeric PRIMARY KEY)")
+amounts = Copy(connect_shop, connect_copy, "amount_changes", "amount")
+amounts.begin()
+for key in "1.0", "1.00":
+    source.execute("INSERT INTO amount VALUES (%s::numeric) ON CONFLICT (id) DO UPDATE SET id = EXCLUDED.id", [key])
+    for _ in range(100000):
+        if amounts.poll():
+            break
+check("a key that is written in another way is written so in the copy", target.execute("SELECT id::text FROM amount").fetchall() == [("1.00",)])
