@@ -317,7 +317,8 @@ DECLARE
 	got bigint[];
 BEGIN
 	PERFORM uidgen_tools.hold_extensions();
-	PERFORM uidgen_tools.be_patient(), uidgen_tools.refuse_numbering("table", id_column);
+	-- A crash would otherwise take numbers back that others have seen, and they would be given to other rows.
+	PERFORM uidgen_tools.be_patient(), uidgen_tools.refuse_numbering("table", id_column), set_config('synchronous_commit', replace(current_setting('synchronous_commit'), 'off', 'on'), true);
 	SELECT coalesce(numbered, 0), coalesce(late, 0), uidgen_tools.write_relation("table") INTO numbered, late, written;
 	PERFORM uidgen_tools.make_numbers("table", id_column) WHERE begins;
 	-- What was found before there are all locks is looked at once more.
