@@ -34,7 +34,7 @@ sub show
 # A copy of the tree has no repository, but nothing else either than what was built.
 my @files = -e '.git' ? split(/\0/, `git ls-files -z`) : grep { !m{^script/[^/]*\.sql$|^test/(?:unit|fuzz)/[^/.]+$} } split(/\n/, `find . -type f -size +0 ! -name '*.o' ! -name '*.so' ! -name '*.bc' -printf '%P\n'`);
 my %lines = map { $_ => scalar(() = slurp($_) =~ /\n/g) } grep { -f } @files;
-my %limits = (src => 24_155, script => 11_359, '*.md' => 7_600, 'test and tools' => 75_112, 'what the gate reads of these' => 33_836);
+my %limits = (src => 24_155, script => 11_359, '*.md' => 7_600, 'test and tools' => 75_114, 'what the gate reads of these' => 33_838);
 
 # The programs of the gate, what they use, and what runs them.
 my ($glue) = map { s/\\\n//gr } slurp('Makefile') =~ /^GLUE_LONG = (.*?)^GLUE_FIRST/ms;

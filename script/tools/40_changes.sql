@@ -538,8 +538,8 @@ BEGIN
 				'First call uid_purge_deleted(). Or, when nobody needs the table, run the statements that uid_track_changes() prints without "execute".')) AS r (relid, is_read, why, hint) ON r.relid = c.oid AND r.is_read
 	LOOP
 		PERFORM uidgen_tools.refuse_hidden_rows(t.oid, 'uid_track_changes()'), uidgen_tools.lock_by_name(t.oid, t.written, 'ACCESS SHARE');
-		IF uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
-			RAISE EXCEPTION 'table "%" has more than % rows', t.shown, most USING ERRCODE = 'program_limit_exceeded', DETAIL = t.why || ', and nobody can use the table meanwhile.', HINT = t.hint;
+		IF (SELECT count(*) FROM uidgen_tools.list_members(t.oid)) > 1000 OR uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', t.written, most + 1))::bigint > most THEN
+			RAISE EXCEPTION 'table "%" has more than % rows, or 1000 partitions', t.shown, most USING ERRCODE = 'program_limit_exceeded', DETAIL = t.why || ', and nobody can use the table meanwhile.', HINT = t.hint;
 		END IF;
 	END LOOP;
 	PERFORM uidgen_tools.refuse_without_ids();

@@ -119,6 +119,8 @@ is(as('shop', "SELECT k FROM shop.item_deleted WHERE changed < $newest"), '6', '
 
 as('shop', 'CREATE TABLE shop.many (k integer); INSERT INTO shop.many SELECT n FROM generate_series(1, 1000001) AS n; ALTER TABLE shop.many ADD PRIMARY KEY (k)');
 is(state_of('shop', q{SELECT uid_track_changes('shop.many', execute => true)}), '54000', 'a large table is not locked while its index is built');
+as('shop', q{CREATE TABLE shop.wide (k integer PRIMARY KEY) PARTITION BY LIST (k); DO $$ BEGIN FOR n IN 0 .. 1000 LOOP EXECUTE format('CREATE TABLE shop.wide_%1$s PARTITION OF shop.wide FOR VALUES IN (%1$s)', n); END LOOP; END $$});
+is(state_of('shop', q{SELECT uid_track_changes('shop.wide', execute => true)}), '54000', '... nor one of many partitions');
 as('shop', 'ALTER TABLE shop.many ADD seen bigint DEFAULT 0; CREATE INDEX ON shop.many (seen)');
 fails_with($node, q{SELECT uid_track_changes('shop.many', 'seen', true)}, '54000', qr/all rows are read for SET NOT NULL.*ADD CONSTRAINT changed_there/s, '... or read for SET NOT NULL', 'postgres', 'shop');
 as('shop', 'ALTER TABLE shop.many ADD CONSTRAINT changed_there CHECK ("seen" IS NOT NULL) NOT VALID; ALTER TABLE shop.many VALIDATE CONSTRAINT changed_there');
