@@ -129,7 +129,7 @@ SELECT count(*) FROM uid_partitions('old', '2025-03-01', '2025-04-01', '1 month'
 \set VERBOSITY terse
 SELECT * FROM uid_drop_partitions('old', now(), force => true);
 -- Of one that has no order of time, anywhere.
-SELECT is_past FROM uidgen_tools.list_past('old', now(), NULL, ARRAY[:'layout', 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z']);
+SELECT is_past FROM uidgen_tools.list_past('old', now(), NULL, ARRAY[:'layout', 'worker:10 time:41:1ms sequence:12 epoch:2020-05-02T16:00:00Z'], NULL);
 \set VERBOSITY default
 DROP TABLE another;
 SELECT * FROM uid_drop_partitions('old', now(), force => true);

@@ -374,6 +374,28 @@ DROP TABLE event_deleted;
 SELECT refused($$SELECT uid_track_changes('event')$$);
 SELECT refused($$SELECT uid_partitions('event', '2025-08-01', '2025-09-01', '1 month', false, 'default')$$);
 
+-- A table that takes the name of a tracked one: its deleted keys have the name that the other's keep.
+CREATE TABLE fresh (id bigint PRIMARY KEY, body text);
+SELECT count(*) > 0 FROM track('fresh', true);
+ALTER TABLE fresh RENAME TO former;
+CREATE TABLE fresh (LIKE former INCLUDING ALL EXCLUDING COMMENTS) PARTITION BY RANGE (id);
+SELECT refused($$SELECT uid_track_changes('fresh')$$);
+ALTER TABLE fresh_deleted RENAME TO former_deleted;
+SELECT count(*) > 0 FROM track('former', true);
+SELECT count(*) > 0 FROM track('fresh');
+-- A tracked table that becomes a partition: the tools go on, and the whole is tracked once its triggers are dropped.
+SELECT format('ALTER TABLE fresh ATTACH PARTITION former FOR VALUES FROM (MINVALUE) TO (%s)', uid_min('2025-08-01')) \gexec
+SELECT count(*) FROM uid_partitions('fresh', '2025-08-01', '2025-10-01', '1 month', true);
+SELECT uid_drop_partitions('fresh', now());
+SELECT * FROM uid_check_table('fresh');
+SELECT refused($$SELECT uid_track_changes('fresh')$$);
+SELECT format('DROP TRIGGER "~uid_%s" ON former', t) FROM unnest('{stamp,delete,key,truncate}'::text[]) AS t \gexec
+SELECT count(*) > 0 FROM track('fresh', true);
+SELECT * FROM uid_check_table('fresh');
+INSERT INTO fresh VALUES (7);
+DELETE FROM fresh;
+SELECT id FROM fresh_deleted;
+
 -- A long name leaves room.
 CREATE TABLE a123456789b123456789c123456789d123456789e123456789f123456789xyz (k integer PRIMARY KEY);
 INSERT INTO a123456789b123456789c123456789d123456789e123456789f123456789xyz SELECT generate_series(1, 10);

@@ -509,7 +509,7 @@ COMMENT ON FUNCTION uidgen_tools.list_dependents(oid) IS 'what depends on a part
 -- An id does not tell its layout.  So a partition is past only if it is past in each layout that ids of this database have.  By its record, the
 -- partition ends before the given time.  Ids that any other layout has issued since that time, or would issue in the coming year, lie outside
 -- the partition.
-CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, named text, layouts text[],
+CREATE FUNCTION uidgen_tools.list_past("table" regclass, before timestamptz, named text, layouts text[], partitions oid[],
 	OUT relation oid, OUT shown text, OUT layout text, OUT since timestamptz, OUT until timestamptz, OUT is_past boolean) RETURNS SETOF record
 LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -530,7 +530,7 @@ BEGIN
 				(SELECT u.layout FROM l AS u WHERE u.layout <> own.layout AND r.high > u.bound AND r.low < u.coming ORDER BY u.place LIMIT 1) AS other,
 				(SELECT u.layout FROM l AS u WHERE r.high <= u.bound AND u.layout = coalesce(named, u.layout) ORDER BY u.layout <> r.layout, u.place LIMIT 1) AS guess
 			FROM uidgen_tools.list_partitions("table") AS r JOIN pg_class AS c ON c.oid = r.relation LEFT JOIN l AS own ON own.layout = r.layout AND r.is_recorded
-			WHERE NOT r.detaching
+			WHERE NOT r.detaching AND (partitions IS NULL OR r.relation = ANY (partitions))
 			ORDER BY r.high
 	LOOP
 		SELECT p.relation, p.shown, p.layout, coalesce(p.since, p.until), p.until, p.is_over AND NOT p.is_first AND p.other IS NULL INTO relation, shown, layout, since, until, is_past;
@@ -552,7 +552,7 @@ BEGIN
 	END LOOP;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[]) IS 'the partitions that have a record, with their times by it, and whether they are past in each of these layouts';
+COMMENT ON FUNCTION uidgen_tools.list_past(regclass, timestamptz, text, text[], oid[]) IS 'partitions that have a record, all or these, with their times by it, and whether they are past in each layout';
 
 -- Every partition is past by a clock that is a year ahead.  So the clock alone does not decide: the partitions that stay have to hold rows, and their
 -- ranges, back from the newest row, have to be together at least as long as the time that the caller wants to keep.
@@ -572,7 +572,7 @@ DECLARE
 	row_id bigint;
 BEGIN
 	FOR p IN
-		SELECT l.*, bool_or(l.is_past) OVER () AS has_past, c.relkind FROM uidgen_tools.list_past("table", before, named, layouts) AS l JOIN pg_class AS c ON c.oid = l.relation
+		SELECT l.*, bool_or(l.is_past) OVER () AS has_past, c.relkind FROM uidgen_tools.list_past("table", before, named, layouts, NULL) AS l JOIN pg_class AS c ON c.oid = l.relation
 			ORDER BY l.until DESC, l.since DESC
 	LOOP
 		EXIT WHEN NOT p.has_past;
@@ -653,7 +653,6 @@ DECLARE
 	present CONSTANT timestamptz := now();
 	parent record;
 	patience CONSTANT text := current_setting('lock_timeout');
-	messages CONSTANT text := current_setting('client_min_messages');
 	layouts text[];
 	going oid[];
 	partition record;
@@ -701,22 +700,19 @@ BEGIN
 	told := ARRAY(SELECT uidgen_tools.list_marked("table", going));
 	IF "execute" AND going <> '{}' THEN
 		-- The parent's lock does not prevent a rename of a partition.  DROP locks a default partition, too.
-		SELECT array_agg(p.relation ORDER BY array_position(going, p.relation)) INTO going FROM uidgen_tools.list_partitions("table") AS p WHERE p.relation = ANY (going) AND NOT p.detaching;
+		going := ARRAY(SELECT g.relation FROM unnest(going) WITH ORDINALITY AS g (relation, place) JOIN pg_inherits AS i ON i.inhrelid = g.relation AND i.inhparent = "table" AND NOT i.inhdetachpending ORDER BY g.place);
 		PERFORM uidgen_tools.lock_tables(NULL, going || (SELECT p.partdefid FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), 'ACCESS EXCLUSIVE'),
 			uidgen_tools.lock_tables(NULL, told, 'ROW EXCLUSIVE'),
 			uidgen_tools.lock_others(ARRAY(SELECT DISTINCT f.confrelid FROM unnest(going) AS g (relation) CROSS JOIN LATERAL uidgen_tools.list_members(g.relation) AS m JOIN pg_constraint AS f ON f.conrelid = m.relid AND f.contype = 'f' AND f.conparentid = 0 ORDER BY 1), 'ACCESS EXCLUSIVE');
 		PERFORM uidgen_tools.refuse_other_owners(told);
-		-- A partition that was past may be for another time by now.  By force, catalogs alone are read: nobody waits for a look at rows.  Its messages came before.
-		PERFORM set_config('client_min_messages', 'error', true);
-		going := ARRAY(SELECT c.relation FROM unnest(uidgen_tools.choose_past("table", before, layout, layouts, true)) WITH ORDINALITY AS c (relation, place)
-			WHERE c.relation = ANY (going) ORDER BY c.place);
-		PERFORM set_config('client_min_messages', messages, true);
+		-- A partition that was past may be for another time by now.  Readers and writers wait meanwhile: so this look is at the catalogs of these partitions
+		-- alone, and at no rows.
+		going := ARRAY(SELECT l.relation FROM uidgen_tools.list_past("table", before, layout, layouts, going) AS l WHERE l.is_past ORDER BY array_position(going, l.relation));
 		told := ARRAY(SELECT uidgen_tools.list_marked("table", going));
 	END IF;
 	FOR partition IN
 		SELECT c.oid AS relation, uidgen_tools.write_relation(c.oid) AS written, CASE c.relkind WHEN 'f' THEN 'FOREIGN TABLE' ELSE 'TABLE' END AS kind
 			FROM unnest(going) WITH ORDINALITY AS g (relation, place)
-				JOIN uidgen_tools.list_partitions("table") AS p ON p.relation = g.relation AND p.is_recorded AND NOT p.detaching
 				JOIN pg_class AS c ON c.oid = g.relation
 			ORDER BY g.place
 	LOOP

@@ -161,14 +161,17 @@ AS $$
 DECLARE
 	t record;
 BEGIN
-	SELECT uidgen_tools.write_name(o.name) AS name, uidgen_tools.write_relation(o.relid) AS relation, uidgen_tools.write_function(o.called) AS called INTO t FROM uidgen_tools.list_other_triggers("table", function, uid_stamp) AS o LIMIT 1;
-	IF FOUND THEN
-		RAISE EXCEPTION 'a trigger has the name of one that is needed' USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s of table %s, which calls %s: a function that uid_track_changes() has not written, or that was changed since.', t.name, t.relation, t.called),
-				HINT = format('Run DROP TRIGGER %s ON %s, or give it another name. Of a table that is tracked, call uid_track_changes() then.', t.name, t.relation);
+	SELECT uidgen_tools.write_name(o.name) AS name, uidgen_tools.write_relation(o.relid) AS relation, uidgen_tools.write_function(o.called) AS called, function IS NULL AND uidgen_tools.writes_deleted(o.called) AS is_tracked
+		INTO t FROM uidgen_tools.list_other_triggers("table", function, uid_stamp) AS o ORDER BY 4 LIMIT 1;
+	IF FOUND AND (NOT t.is_tracked OR uid_stamp IS NOT NULL) THEN
+		RAISE EXCEPTION '%', CASE WHEN t.is_tracked THEN format('partition %s is itself tracked', t.relation) ELSE 'a trigger has the name of one that is needed' END
+			USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s of table %s, which calls %s: a function that %s.', t.name, t.relation, t.called, CASE WHEN t.is_tracked THEN 'writes deleted keys' ELSE 'uid_track_changes() has not written, or that was changed since' END),
+				HINT = CASE WHEN t.is_tracked THEN 'Drop its triggers "~uid_stamp", "~uid_delete", "~uid_key" and "~uid_truncate". Call uid_track_changes() again, and let all readers copy the table anew.'
+					ELSE format('Run DROP TRIGGER %s ON %s, or give it another name. Of a table that is tracked, call uid_track_changes() then.', t.name, t.relation) END;
 	END IF;
 END
 $$;
-COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, oid, regprocedure) IS 'an error if a trigger has the name of one that is made, and calls another function';
+COMMENT ON FUNCTION uidgen_tools.refuse_other_triggers(regclass, oid, regprocedure) IS 'an error if a trigger has the name of one that is made, and calls another; no uid_stamp: partitions may be tracked';
 
 CREATE FUNCTION uidgen_tools.refuse_other_function("table" regclass, function oid) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
@@ -466,6 +469,7 @@ DECLARE
 	s record;
 	shown constant text := uidgen_tools.tame(version_column::text);
 	named text;
+	another text;
 BEGIN
 	PERFORM uidgen_tools.refuse_other_kinds("table", 'Track'), uidgen_tools.refuse_other_owners(ARRAY["table"::oid]);
 	SELECT w.message, w.detail, w.hint INTO t FROM uidgen_tools.list_untracked_kinds("table") AS w LIMIT 1;
@@ -491,14 +495,14 @@ BEGIN
 	IF s.relation IS NOT NULL THEN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY[s.relation]);
 	END IF;
-	SELECT uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name) INTO named
+	SELECT uidgen_tools.write_schema(s.schema) || '.' || uidgen_tools.write_name(s.name), (SELECT n FROM uidgen_tools.list_deleted_namesakes("table", 0) AS n LIMIT 1) INTO named, another
 		WHERE s.relation IS NULL AND (EXISTS (SELECT FROM pg_class AS c WHERE c.relnamespace = s.schema AND c.relname = s.name) OR EXISTS (SELECT FROM pg_type AS y WHERE y.typnamespace = s.schema AND y.typname = s.name))
 			OR EXISTS (SELECT FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way);
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'the name % is taken', named
-			USING ERRCODE = 'duplicate_table', DETAIL = coalesce((SELECT format('Function %s has it. ', uidgen_tools.write_function(l.function)) FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way LIMIT 1), '')
+			USING ERRCODE = 'duplicate_table', DETAIL = coalesce((SELECT format('Function %s has it. ', uidgen_tools.write_function(l.function)) FROM uidgen_tools.list_namesakes("table", s.schema, ARRAY[s.name], s.function) AS l WHERE NOT l.gives_way LIMIT 1), initcap(left(another, 1)) || substr(another, 2) || '. ', '')
 					|| 'The table of deleted keys and its function get this name. An existing table is taken if it has the same owner, the columns of the key, and the version as its primary key.',
-				HINT = 'Drop what has this name, or rename it.';
+				HINT = CASE WHEN another IS NULL THEN 'Drop what has this name, or rename it.' ELSE 'Rename it, and call uid_track_changes() for the table whose deleted keys it has. Then call it for this table again.' END;
 	END IF;
 	SELECT string_agg(uidgen_tools.write_function(f.oid), ', ' ORDER BY f.oid) INTO named
 		FROM unnest(ARRAY[uid_next, uid_stamp]) AS f (oid) WHERE NOT has_function_privilege(f.oid, 'EXECUTE');
