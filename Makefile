@@ -167,7 +167,7 @@ made: scripts
 	perl '$(srcdir)/docs/build/decoder.pl'
 	cd '$(srcdir)' && awk -f test/vectors.awk test/vectors.tsv sql/vectors.sql >test/vectors.sql && mv test/vectors.sql sql/
 scripts: $(foreach kind,uidgen-sql uidgen-sql-tools uidgen-registry,$(call script,$(kind)))
-	$(if $(filter scripts,$(MAKECMDGOALS)),@echo "The scripts are there: $^.  Next: psql -q -d DATABASE -f one of them")
+	$(if $(filter scripts,$(MAKECMDGOALS)),@echo "The scripts are there: $^.  docs/sql-edition.md and docs/registry-server.md say who runs which")
 
 # PGXS tracks no headers, and makes no folders in a build outside the source.
 $(OBJS) $(OBJS:.o=.bc) $(LIBPQ_OBJS): $(wildcard $(srcdir)/src/*.h $(srcdir)/src/*/*.h) $(srcdir)/uidgen.control
