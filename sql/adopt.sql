@@ -387,6 +387,14 @@ ALTER TABLE shop.many ADD few bigint REFERENCES shop.few;
 SELECT uid_adopt('shop.few', execute => true);
 \echo :LAST_ERROR_SQLSTATE
 DROP TABLE shop.few CASCADE;
+-- ... and where no index begins with the column, so that all rows are looked at
+ALTER TABLE shop.many ALTER id DROP DEFAULT;
+INSERT INTO shop.many VALUES (7);
+CREATE INDEX many_part ON shop.many (id) WHERE id > 7;
+SELECT uid_adopt('shop.many', 'id', true);
+\echo :LAST_ERROR_SQLSTATE
+CREATE INDEX many_whole ON shop.many (id);
+SELECT count(*) FROM uid_adopt('shop.many', 'id', true);
 -- 17: tables of others, also for a superuser
 CREATE ROLE regress_uidgen_owner;
 GRANT USAGE ON SCHEMA shop TO regress_uidgen_owner, regress_uidgen_writer;

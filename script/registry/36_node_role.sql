@@ -145,9 +145,9 @@ DECLARE
 		WHERE d.datallowconn AND d.datname <> current_database() AND a.grantee = 0 AND a.privilege_type = 'CONNECT');
 BEGIN
 	IF others IS NOT NULL THEN
-		RAISE NOTICE 'roles of nodes have the right to connect to other databases of this server'
+		RAISE NOTICE 'roles of nodes and guests have the right to connect to other databases of this server'
 			USING DETAIL = format('They are: %s. There they may do what PUBLIC may, such as to fill the same disk.', others),
-				HINT = format('Have pg_hba.conf let them into database %I alone, or run: REVOKE CONNECT ON DATABASE %s FROM PUBLIC;', current_database(), others);
+				HINT = format('Have pg_hba.conf let them into database %I alone. Or grant CONNECT to the roles that use the others, and then run: REVOKE CONNECT ON DATABASE %s FROM PUBLIC;', current_database(), others);
 	END IF;
 END
 $$;

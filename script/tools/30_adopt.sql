@@ -433,8 +433,7 @@ BEGIN
 	IF t.identity <> '' AND NOT has_schema_privilege((SELECT c.relnamespace FROM pg_class AS c WHERE c.oid = "table"), 'CREATE') THEN
 		RAISE EXCEPTION 'permission denied for schema %', uidgen_tools.tame((SELECT c.relnamespace::regnamespace::text FROM pg_class AS c WHERE c.oid = "table"))
 			USING ERRCODE = 'insufficient_privilege', DETAIL = 'The sequence of an identity column can be kept only as another one.',
-				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_adopt() takes.',
-					(SELECT uidgen_tools.write_schema(c.relnamespace) FROM pg_class AS c WHERE c.oid = "table"), uidgen_tools.write_name(current_user::text));
+				HINT = format('Let its owner run GRANT CREATE ON SCHEMA %s TO %s, for as long as uid_adopt() takes.', (SELECT uidgen_tools.write_schema(c.relnamespace) FROM pg_class AS c WHERE c.oid = "table"), uidgen_tools.write_name(current_user::text));
 	END IF;
 	SELECT string_agg(DISTINCT format('%s by "%s"', uidgen_tools.write_relation(l.relation), uidgen_tools.tame(p.pubname)), ', ') INTO named
 		FROM uidgen_tools.list_referring_columns("table", id_column) AS l
@@ -444,18 +443,19 @@ BEGIN
 			JOIN pg_publication_tables AS p ON p.schemaname = n.nspname AND p.tablename = c.relname
 		WHERE l.type <> 'bigint'::regtype;
 	IF named IS NOT NULL THEN
-		RAISE EXCEPTION 'tables that would get another type are published'
-			USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
+		RAISE EXCEPTION 'tables that would get another type are published' USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('Published are: %s. A subscriber whose column is smaller stops at the first new id.', named),
 				HINT = 'Change the type at the subscribers, and then here, by the statements that uid_adopt() prints without "execute".';
 	END IF;
-	FOR r IN SELECT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype UNION SELECT l.relid::regclass FROM uidgen_tools.list_read("table", id_column) AS l (relid) LOOP
+	FOR r IN SELECT l.relation FROM uidgen_tools.list_referring_columns("table", id_column) AS l WHERE l.type <> 'bigint'::regtype UNION SELECT l.relid::regclass FROM uidgen_tools.list_read("table", id_column) AS l (relid)
+		-- Without such an index, refuse_rows() reads all rows, under the lock, too.
+		UNION SELECT "table" WHERE NOT coalesce(t.adopted, false) AND EXISTS (SELECT FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS c ON c.oid = m.relid AND c.relkind = 'r' JOIN pg_attribute AS a ON a.attrelid = c.oid AND a.attname = id_column
+			WHERE NOT EXISTS (SELECT FROM pg_index AS i JOIN pg_class AS x ON x.oid = i.indexrelid JOIN pg_am AS y ON y.oid = x.relam AND y.amname = 'btree' WHERE i.indrelid = c.oid AND i.indkey[0] = a.attnum AND i.indisvalid AND i.indpred IS NULL)) LOOP
 		PERFORM uidgen_tools.lock_tables(NULL, ARRAY[r.relation::oid], 'ACCESS SHARE');
 		total := total + uidgen.run_confined(format('SELECT count(*) FROM (SELECT FROM %s LIMIT %s) AS x', uidgen_tools.write_relation(r.relation), most + 1))::bigint;
 	END LOOP;
 	IF total > most THEN
-		RAISE EXCEPTION 'tables with more than % rows would be rewritten, or read', most
-			USING ERRCODE = 'program_limit_exceeded', DETAIL = 'To change integer into bigint, each row is written anew, and foreign keys that lead to it are checked anew. Nobody can read these tables meanwhile.',
-				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or fill a new column beside the old one, and exchange them.';
+		RAISE EXCEPTION 'tables with more than % rows would be rewritten, or read', most USING ERRCODE = 'program_limit_exceeded', DETAIL = 'To change integer into bigint, each row is written anew, and foreign keys that lead to it are checked anew. Without an index that begins with the column, its values are looked at in all rows. Nobody can read these tables meanwhile.',
+				HINT = 'Without "execute", uid_adopt() prints the statements: run them when the tables can be locked for as long. Or make such an index before, or fill a new column beside the old one, and exchange them.';
 	END IF;
 	PERFORM uidgen_tools.refuse_without_ids();
 END

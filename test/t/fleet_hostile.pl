@@ -249,7 +249,7 @@ SKIP:
 	my (undef, undef, $said) = try_psql($registry, q{SELECT uidgen_registry.share_registry('time:41:1ms worker:10 sequence:12 epoch:2025-01-01')});
 	like($said, qr/NOTICE:  revoked from PUBLIC: CREATE ON SCHEMA public\n.*NOTICE:  revoked from PUBLIC: $LARGE_OBJECTS\n.*NOTICE:  revoked from PUBLIC: TEMPORARY ON DATABASE postgres$/sm,
 		'what lets any role fill the disk is taken from PUBLIC, and that is said');
-	like($said, qr/NOTICE:  roles of nodes have the right to connect to other databases of this server\nDETAIL:  They are: owned, template1\..*\nHINT:  .*REVOKE CONNECT ON DATABASE owned, template1 FROM PUBLIC;$/m,
+	like($said, qr/NOTICE:  roles of nodes and guests have the right to connect to other databases of this server\nDETAIL:  They are: owned, template1\..*\nHINT:  .*REVOKE CONNECT ON DATABASE owned, template1 FROM PUBLIC;$/m,
 		'... as are other databases');
 	$registry->safe_psql('postgres', q{SELECT uidgen_registry.end_quarantine(); SELECT uidgen_registry.create_segment('orders'); GRANT TEMPORARY ON DATABASE postgres TO PUBLIC});
 	(undef, undef, $said) = try_psql($registry, q{SELECT uidgen_registry.grant_node('honest')});
