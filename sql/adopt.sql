@@ -395,6 +395,9 @@ SELECT uid_adopt('shop.many', 'id', true);
 \echo :LAST_ERROR_SQLSTATE
 CREATE INDEX many_whole ON shop.many (id);
 SELECT count(*) FROM uid_adopt('shop.many', 'id', true);
+-- ... and its default may get a tag.
+ALTER TABLE shop.many ALTER id SET DEFAULT uid_next(0);
+SELECT * FROM uid_check_table('shop.many');
 -- 17: tables of others, also for a superuser
 CREATE ROLE regress_uidgen_owner;
 GRANT USAGE ON SCHEMA shop TO regress_uidgen_owner, regress_uidgen_writer;

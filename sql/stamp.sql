@@ -412,6 +412,14 @@ INSERT INTO numbered VALUES (15), (30);
 CALL uid_number_rows('numbered', 'id') \gset
 \echo :numbered :late :last_number :remaining
 SELECT * FROM numbered_number ORDER BY number;
+-- The record follows a renamed column, whose own line gets lost; another column has the former name.
+ALTER TABLE numbered RENAME id TO former;
+ALTER TABLE numbered ADD id bigint UNIQUE DEFAULT uid_next();
+CALL uid_number_rows('numbered', 'former') \gset
+COMMENT ON COLUMN numbered.former IS 'the former id';
+SELECT refused($$SELECT uidgen_tools.refuse_numbers('numbered', 'id')$$);
+CALL uid_number_rows('numbered', 'former') \gset
+\echo :numbered :last_number
 
 SET client_min_messages = warning;
 DROP SCHEMA track CASCADE;

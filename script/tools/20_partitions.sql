@@ -622,10 +622,7 @@ AS $$
 			uidgen_tools.write_partition_record(p.kind, p.written, coalesce(p.layout, l.layout), p.low, p.high)
 		FROM p JOIN l ON l.whole = p.whole WHERE NOT p.is_recorded
 	UNION ALL
-	SELECT 'tell', format('partitions such as %s are of layout "%s", and this database has noted no id of that', min(p.written), p.layout), NULL
-		FROM p WHERE EXISTS (SELECT FROM uidgen.layout_used AS u) AND p.layout NOT IN (SELECT u.layout FROM uidgen.layout_used AS u) GROUP BY p.layout
-	UNION ALL
-	SELECT 'tell', format('the default partition %s holds rows: uid_partitions() makes none that these belong into, and uid_drop_partitions() keeps them', uidgen_tools.write_relation(c.oid)), NULL
+	SELECT 'tell', format('the default partition %s held rows when it was analyzed: uid_partitions() makes none that these belong into, and uid_drop_partitions() keeps them', uidgen_tools.write_relation(c.oid)), format('ANALYZE %s;', uidgen_tools.write_relation(c.oid))
 		FROM t JOIN pg_class AS c ON c.oid = t.partdefid WHERE c.reltuples > 0;
 $$;
 COMMENT ON FUNCTION uidgen_tools.check_partitions(regclass) IS 'what uid_partitions() and uid_drop_partitions() would not do to a table as it is, with the statement that tells them; no row for a sound table';

@@ -633,12 +633,12 @@ DECLARE
 	drawn CONSTANT text := uidgen_tools.write_function(uid_next);
 	c record;
 BEGIN
-	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default, a.attidentity AS identity,
+	FOR c IN SELECT a.attname AS name, uidgen_tools.write_name(a.attname) AS written, e.oid IS NOT NULL AS has_default, e.is_plain, a.attidentity AS identity,
 			uidgen_tools.write_call('uidgen_tools.adopt_column(regclass,name,boolean)'::regprocedure, 'uid_adopt', format('%s, %s::pg_catalog.name, true', uidgen_tools.write_regclass("table"), uidgen_tools.write_literal(a.attname::text))) AS adopts
 		FROM pg_attribute AS a
 			LEFT JOIN pg_description AS d ON d.classoid = 'pg_class'::regclass AND d.objoid = a.attrelid AND d.objsubid = a.attnum AND uidgen_tools.find_line(d.description, 'uidgen: the default is ') = 'uidgen: the default is uid_next()'
-			LEFT JOIN pg_attrdef AS e ON e.adrelid = a.attrelid AND e.adnum = a.attnum
-				AND EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next)
+			LEFT JOIN LATERAL (SELECT e.oid, p.oid = uid_next AS is_plain FROM pg_attrdef AS e JOIN pg_depend AS n ON n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass
+				JOIN pg_proc AS p ON p.oid = n.refobjid JOIN pg_proc AS o ON o.oid = uid_next AND (o.pronamespace, o.proname) = (p.pronamespace, p.proname) WHERE e.adrelid = a.attrelid AND e.adnum = a.attnum LIMIT 1) AS e ON true	-- also uid_next(tag)
 			JOIN pg_class AS t ON t.oid = a.attrelid AND NOT t.relispartition
 		WHERE a.attrelid = "table" AND a.attnum > 0 AND NOT a.attisdropped AND num_nulls(d.description, e.oid) < 2 ORDER BY a.attnum
 	LOOP
@@ -647,7 +647,7 @@ BEGIN
 		RETURN QUERY SELECT 'mend', format('column %s of table %s has another default than the table that it is a partition of', c.written, uidgen_tools.write_relation(m.relid)),
 				format('ALTER TABLE ONLY %s ALTER COLUMN %s SET DEFAULT %s;', uidgen_tools.write_relation(m.relid), c.written, drawn)
 			FROM uidgen_tools.list_members("table") AS m JOIN pg_attribute AS a ON a.attrelid = m.relid AND a.attname = c.name JOIN pg_attrdef AS e ON e.adrelid = m.relid AND e.adnum = a.attnum
-			WHERE c.has_default AND m.level > 0 AND NOT EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next);
+			WHERE c.is_plain AND m.level > 0 AND NOT EXISTS (SELECT FROM pg_depend AS n WHERE n.classid = 'pg_attrdef'::regclass AND n.objid = e.oid AND n.refclassid = 'pg_proc'::regclass AND n.refobjid = uid_next);
 		RETURN QUERY SELECT 'mend', format('column %s of table %s holds ids of table %s, and is of type %s', uidgen_tools.write_name(l.name), uidgen_tools.write_relation(l.relation), written, l.type),
 				c.adopts
 			FROM uidgen_tools.list_referring_columns("table", c.name) AS l WHERE l.type IN ('integer'::regtype, 'smallint'::regtype);

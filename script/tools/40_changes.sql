@@ -870,16 +870,15 @@ $$;
 COMMENT ON FUNCTION uidgen_tools.list_tracking(regclass, name, boolean, regprocedure, regprocedure) IS 'what is missing or different at a tracked table, in classes, and the statements that mend it, in their order';
 
 -- Only the trigger that a partition has kept tells that another tracked table had these rows.
-CREATE FUNCTION uidgen_tools.list_former_deleted("table" regclass, function oid) RETURNS SETOF oid
+CREATE FUNCTION uidgen_tools.list_former_deleted(tables oid[], function oid) RETURNS SETOF oid
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT DISTINCT c.oid
-		FROM uidgen_tools.list_members("table") AS m JOIN pg_class AS p ON p.oid = "table" JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM function
-			JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0
-			CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = p.relowner
-		WHERE o.function = g.tgfoid ORDER BY 1;
+	-- In steps, each the next one's input: another plan would look at all tracked tables of the database.
+	WITH g AS MATERIALIZED (SELECT DISTINCT p.relowner, g.tgfoid FROM unnest(tables) AS w (relid) JOIN pg_class AS p ON p.oid = w.relid CROSS JOIN LATERAL uidgen_tools.list_members(w.relid) AS m JOIN pg_trigger AS g ON g.tgrelid = m.relid AND g.tgname = '~uid_truncate' AND g.tgfoid IS DISTINCT FROM function),
+		t AS MATERIALIZED (SELECT g.relowner, g.tgfoid, t.tgrelid FROM g JOIN pg_depend AS d ON d.classid = 'pg_trigger'::regclass AND d.refclassid = 'pg_proc'::regclass AND d.refobjid = g.tgfoid JOIN pg_trigger AS t ON t.oid = d.objid AND t.tgname = '~uid_delete' AND t.tgparentid = 0)
+	SELECT DISTINCT c.oid FROM t CROSS JOIN LATERAL uidgen_tools.seek_tracking(t.tgrelid, NULL) AS o JOIN pg_class AS c ON c.oid = o.relation AND c.relowner = t.relowner WHERE o.function = t.tgfoid ORDER BY 1;
 $$;
-COMMENT ON FUNCTION uidgen_tools.list_former_deleted(regclass, oid) IS 'the tables of deleted keys of other tracked tables that partitions of this one have come from';
+COMMENT ON FUNCTION uidgen_tools.list_former_deleted(oid[], oid) IS 'the tables of deleted keys of other tracked tables that partitions of these have come from';
 
 -- Changes are tracked at the root of a table that is itself a partition.
 CREATE FUNCTION uidgen_tools.list_marked("table" regclass, partitions oid[]) RETURNS SETOF oid
@@ -887,14 +886,14 @@ LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 	WITH d AS MATERIALIZED (SELECT a.relid, f.function, f.relation FROM pg_partition_ancestors("table") AS a (relid) CROSS JOIN LATERAL uidgen_tools.find_deleted(a.relid) AS f)
 	SELECT d.relation FROM d WHERE d.relation IS NOT NULL
-	UNION SELECT f.relid FROM unnest(partitions) AS p (relid) CROSS JOIN LATERAL uidgen_tools.list_former_deleted(p.relid, (SELECT d.function FROM d WHERE d.relid = pg_partition_root("table"))) AS f (relid);
+	UNION SELECT f.relid FROM uidgen_tools.list_former_deleted(partitions, (SELECT d.function FROM d WHERE d.relid = pg_partition_root("table"))) AS f (relid);
 $$;
 COMMENT ON FUNCTION uidgen_tools.list_marked(regclass, oid[]) IS 'the tables of deleted keys that get a mark when partitions of a table are dropped';
 
 CREATE FUNCTION uidgen_tools.list_locked_tables("table" regclass, version_column name) RETURNS oid[]
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT array_remove(ARRAY["table"::oid, s.relation] || ARRAY(SELECT uidgen_tools.list_former_deleted("table", s.function))
+	SELECT array_remove(ARRAY["table"::oid, s.relation] || ARRAY(SELECT uidgen_tools.list_former_deleted(ARRAY["table"::oid], s.function))
 			|| ARRAY(SELECT c.oid FROM uidgen_tools.list_left("table", s.function) AS f (relid) JOIN pg_class AS c ON c.oid = f.relid AND c.relowner = s.owner ORDER BY 1), NULL)
 		FROM uidgen_tools.seek_tracking("table", version_column) AS s;
 $$;
@@ -952,7 +951,7 @@ BEGIN
 			(3, EXISTS (SELECT FROM pg_partitioned_table AS p WHERE p.partrelid = "table"), format('what attaches, detaches or drops a partition by hand writes a mark in the same transaction: INSERT INTO %s DEFAULT VALUES', deleted))) AS u (n, applies, line)
 			WHERE u.applies ORDER BY u.n);
 	END IF;
-	others := ARRAY(SELECT uidgen_tools.list_former_deleted("table", s.function));
+	others := ARRAY(SELECT uidgen_tools.list_former_deleted(ARRAY["table"::oid], s.function));
 	steps := ARRAY(SELECT uidgen_tools.write_mark(o.relation) FROM unnest(others) AS o (relation)) || steps;
 	remarks := remarks || ARRAY(SELECT format('a partition was in another tracked table: its readers copy that anew, by a mark in %s', uidgen_tools.write_relation(o.relation)) FROM unnest(others) AS o (relation));
 	undo := ARRAY(SELECT u.line FROM (VALUES

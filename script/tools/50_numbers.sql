@@ -328,12 +328,13 @@ BEGIN
 		PERFORM uidgen_tools.refuse_other_owners(ARRAY["table"::oid, f.numbers, f.counter]);
 		EXIT WHEN locked = ARRAY[f.numbers, f.counter];
 		locked := ARRAY[f.numbers, f.counter];
-		numbers := uidgen_tools.write_relation(f.numbers);
-		counter := uidgen_tools.write_relation(f.counter);
+		SELECT uidgen_tools.write_relation(f.numbers), uidgen_tools.write_relation(f.counter) INTO numbers, counter;
 		PERFORM uidgen_tools.lock_by_name("table", written, 'ACCESS SHARE'), uidgen_tools.lock_by_name(f.numbers, numbers, 'ROW EXCLUSIVE'), uidgen_tools.lock_by_name(f.counter, counter, 'ROW EXCLUSIVE'),
 			uidgen_tools.wait_for_lock(format('SELECT c.number FROM %s AS c FOR UPDATE', counter), f.counter, 'EXCLUSIVE', clock_timestamp());
 	END LOOP;
 
+	-- A renamed column: its own line may get lost, and another column may get the former name.
+	PERFORM uidgen.run_confined(uidgen_tools.write_line(f.numbers, NULL, 'uidgen: numbers of column ', 'uidgen: numbers of column ' || id)) WHERE uidgen_tools.write_comment('', obj_description(f.numbers, 'pg_class'), 'uidgen: numbers of column ', 'uidgen: numbers of column ' || id) IS NOT NULL;
 	-- Statements after the lock see all numbers that were given before it.
 	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c', counter))::bigint[];
 	IF got IS NULL THEN
