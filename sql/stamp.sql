@@ -420,6 +420,8 @@ COMMENT ON COLUMN numbered.former IS 'the former id';
 SELECT refused($$SELECT uidgen_tools.refuse_numbers('numbered', 'id')$$);
 CALL uid_number_rows('numbered', 'former') \gset
 \echo :numbered :last_number
+-- ... and so does the line of the column.
+SELECT col_description('numbered'::regclass, 1);
 
 SET client_min_messages = warning;
 DROP SCHEMA track CASCADE;

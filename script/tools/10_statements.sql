@@ -335,9 +335,9 @@ END
 $$;
 COMMENT ON FUNCTION uidgen_tools.refuse_publications(regclass, text, name[], text) IS 'an error if publications would send a column or table that subscribers may not have';
 
--- Reads catalogs alone: pg_partition_tree() would lock the partitions.
+-- Reads catalogs alone: pg_partition_tree() would lock the partitions.  PostgreSQL estimates thousands of members, and would read all of pg_class.
 CREATE FUNCTION uidgen_tools.list_members("table" regclass, OUT relid oid, OUT level integer, OUT kind "char") RETURNS SETOF record
-LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp SET enable_hashjoin = off SET enable_mergejoin = off
 AS $$
 BEGIN
 	RETURN QUERY WITH RECURSIVE member (relid, level) AS (

@@ -166,7 +166,7 @@ BEGIN
 	IF FOUND AND (NOT t.is_tracked OR uid_stamp IS NOT NULL) THEN
 		RAISE EXCEPTION '%', CASE WHEN t.is_tracked THEN format('partition %s is itself tracked', t.relation) ELSE 'a trigger has the name of one that is needed' END
 			USING ERRCODE = 'duplicate_object', DETAIL = format('It is %s of table %s, which calls %s: a function that %s.', t.name, t.relation, t.called, CASE WHEN t.is_tracked THEN 'writes deleted keys' ELSE 'uid_track_changes() has not written, or that was changed since' END),
-				HINT = CASE WHEN t.is_tracked THEN 'Drop its triggers "~uid_stamp", "~uid_delete", "~uid_key" and "~uid_truncate". Call uid_track_changes() again, and let all readers copy the table anew.'
+				HINT = CASE WHEN t.is_tracked THEN 'Drop its triggers "~uid_stamp", "~uid_delete", "~uid_key" and "~uid_truncate". Call uid_track_changes() again, and let all readers copy the table anew: those of the partition, too.'
 					ELSE format('Run DROP TRIGGER %s ON %s, or give it another name. Of a table that is tracked, call uid_track_changes() then.', t.name, t.relation) END;
 	END IF;
 END

@@ -333,8 +333,8 @@ BEGIN
 			uidgen_tools.wait_for_lock(format('SELECT c.number FROM %s AS c FOR UPDATE', counter), f.counter, 'EXCLUSIVE', clock_timestamp());
 	END LOOP;
 
-	-- A renamed column: its own line may get lost, and another column may get the former name.
-	PERFORM uidgen.run_confined(uidgen_tools.write_line(f.numbers, NULL, 'uidgen: numbers of column ', 'uidgen: numbers of column ' || id)) WHERE uidgen_tools.write_comment('', obj_description(f.numbers, 'pg_class'), 'uidgen: numbers of column ', 'uidgen: numbers of column ' || id) IS NOT NULL;
+	-- A column may have been renamed, or its comment replaced.  If the other record were lost later, another column with its name would be taken for it.
+	PERFORM uidgen.run_confined(w.line) FROM uidgen_tools.write_numbered("table", id_column, numbers, obj_description(f.numbers, 'pg_class')) AS w (line);
 	-- Statements after the lock see all numbers that were given before it.
 	got := uidgen.run_confined(format('SELECT ARRAY[c.number, c.id] FROM %s AS c', counter))::bigint[];
 	IF got IS NULL THEN
