@@ -132,7 +132,7 @@ EXCEPTION WHEN object_not_in_prerequisite_state THEN
 	GET STACKED DIAGNOSTICS hint = PG_EXCEPTION_HINT;
 	RETURN replace(hint, uidgen.library_version(), 'LIBRARY');
 END $$;
-SELECT pg_temp.hint_at(version) FROM unnest(ARRAY['0.1', '0.1.99', '99', '0.99.0',
+SELECT pg_temp.hint_at(version) FROM unnest(ARRAY['0.1', '0.1.99', '99', '1.99.0',
 	uidgen.library_version(), uidgen.library_version() || '.0', uidgen.library_version() || '.1']) AS version;
 SELECT extversion = uidgen.library_version() AS same FROM pg_extension WHERE extname = 'uidgen';
 -- A caller that cannot take a set gets an error.

@@ -21,8 +21,8 @@ metadata = {
   versions = {
     trixie = {
       "18" = {
-        package = "0.4.0-1"
-        sql     = "0.4.0"
+        package = "1.0.0-1"
+        sql     = "1.0.0"
       }
     }
   }
