@@ -410,7 +410,7 @@ BEGIN
 		IF named IS NOT NULL THEN
 			RAISE EXCEPTION 'table "%" has ids where new ones will be', t.shown
 				USING ERRCODE = 'object_not_in_prerequisite_state', DETAIL = format('New ids begin at %s. Rows with that id or a larger one: %s.', lowest, named),
-					HINT = 'The page docs/decoder.html tells what made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
+					HINT = 'If this server has just drawn them, call it again while nobody writes. The page docs/decoder.html tells what else made such numbers. Give these rows smaller ids, or choose a layout whose ids are larger, with an earlier epoch, before the first id is issued.';
 		END IF;
 	END IF;
 END
