@@ -667,7 +667,6 @@ DECLARE
 	patience text := current_setting('lock_timeout');
 	is_key CONSTANT boolean := id_column IS NULL;
 	uid_next regprocedure;
-	lowest bigint;
 	parts text[];
 	lines text[];
 	runs boolean := "execute";
@@ -681,7 +680,6 @@ BEGIN
 				HINT = 'Call it in a transaction of its own.';
 	END IF;
 	uid_next := uidgen_tools.find_function('uid_next', 'uidgen_next');
-	lowest := uidgen.first_since(now());
 	-- A tool that waits for less than deadlock_timeout gives way before PostgreSQL looks for a deadlock.
 	PERFORM uidgen_tools.be_patient();
 	-- Names and tables may have changed before the locks were there, so the plan is made again.  With other tables or names, the tables are locked
@@ -697,7 +695,7 @@ BEGIN
 						USING ERRCODE = 'undefined_column', HINT = 'Name the column that holds the ids.';
 				END IF;
 			END IF;
-			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, lowest);
+			PERFORM uidgen_tools.refuse_adoption("table", id_column, runs, uid_next, uidgen.first_since(clock_timestamp()));	-- what was drawn before counts for nothing
 			SELECT array_agg(p.part ORDER BY p.n), array_agg(p.line ORDER BY p.n) INTO parts, lines
 				FROM uidgen_tools.plan_adoption("table", id_column, runs, uid_next) WITH ORDINALITY AS p (part, line, n);
 			-- An error releases the locks of the look: two callers that keep them, and both ask for a stronger lock, would deadlock.

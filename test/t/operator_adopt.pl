@@ -124,10 +124,10 @@ SQL
 	$other->query_safe('COMMIT');
 	like($finish->(), qr/table "event" has ids where new ones will be\nDETAIL:.*: 1, the largest is/, 'a row that comes while it waits for the lock is seen');
 	$node->safe_psql('app', 'DELETE FROM event WHERE id > 10');
-	$other->query_safe('BEGIN; CREATE TABLE child (event_id integer REFERENCES event)');
+	$other->query_safe('BEGIN; CREATE TABLE child (event_id integer REFERENCES event); INSERT INTO event VALUES (uid_next())');
 	$finish = start_adopting('event');
 	$other->query_safe('COMMIT');
-	like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."event", "public"\."child" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key');
+	like($finish->(), qr/^INFO:  done: LOCK TABLE "public"\."event", "public"\."child" .*^INFO:  done: ALTER TABLE "public"\."child" ALTER COLUMN "event_id" TYPE bigint/ms, '... and so is a foreign key; an id that was drawn meanwhile does no harm');
 	$node->safe_psql('app', 'DROP TABLE child; ALTER TABLE event ALTER id SET DEFAULT nextval($$event_id_seq$$)');
 	# query_safe() dies of what it says.
 	$other->query(q{BEGIN; SELECT uid_adopt('event', 'id', true)});
