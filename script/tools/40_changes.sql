@@ -264,15 +264,15 @@ CREATE FUNCTION uidgen_tools.compares_key("table" regclass) RETURNS boolean
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
 BEGIN
-	RETURN (SELECT (c.columns, c.operators, w.parts) IS NOT DISTINCT FROM (k.columns, k.operators, CASE WHEN cardinality(k.columns) > 1 THEN 'BOOLEXPR not BOOLEXPR and' ELSE 'BOOLEXPR not' END || k.parts) FROM uidgen_tools.list_compared("table") AS c,
+	RETURN (SELECT (c.columns, c.operators, w.parts, w.test) IS NOT DISTINCT FROM (k.columns, k.operators, CASE WHEN cardinality(k.columns) > 1 THEN 'BOOLEANTEST BOOLEXPR and' ELSE 'BOOLEANTEST' END || k.parts, '1') FROM uidgen_tools.list_compared("table") AS c,
 		(SELECT array_agg(l.number::integer ORDER BY l.number), coalesce(array_agg(DISTINCT l.operator ORDER BY l.operator) FILTER (WHERE l.operator >= 12000), '{}'),
 				array_agg(format('%s.%s VAR 1 %s VAR 2 %3$s', o.oprnamespace, o.oprname, l.number) ORDER BY l.number)
 			FROM uidgen_tools.list_key("table") AS l LEFT JOIN pg_operator AS o ON o.oid = l.operator) AS k (columns, operators, parts),
-		(SELECT array_agg(p.part ORDER BY NOT starts_with(p.part, 'BOOLEXPR '), substring(p.part FROM '[0-9]+$')::integer)
+		(SELECT array_agg(p.part ORDER BY NOT starts_with(p.part, 'BOOLEANTEST'), substring(p.part FROM '[0-9]+$')::integer), min(substring(g.tgqual::text FROM ' :booltesttype ([0-9]) :location -?[0-9]+[}]$'))	-- 1 is IS NOT TRUE
 			FROM pg_trigger AS g CROSS JOIN LATERAL (SELECT string_agg(coalesce((SELECT format('%s.%s', o.oprnamespace, o.oprname) FROM pg_operator AS o WHERE o.oid = t.m[3]::oid), t.m[1], t.m[2], t.m[4]), ' ' ORDER BY t.n)
 					FROM regexp_matches(uidgen_tools.bound_text(g.tgqual::text), '[{](?!RELABELTYPE )([A-Z]+)|:(?:boolop|varno) ([a-z0-9]+)|:opno ([0-9]+)|:varattno ([0-9]+)', 'g') WITH ORDINALITY AS t (m, n)) AS q (tokens)
 				CROSS JOIN LATERAL regexp_split_to_table(q.tokens, ' OPEXPR ') AS p (part)
-			WHERE g.tgrelid = "table" AND g.tgname = '~uid_key') AS w (parts));
+			WHERE g.tgrelid = "table" AND g.tgname = '~uid_key') AS w (parts, test));
 END
 $$;
 COMMENT ON FUNCTION uidgen_tools.compares_key(regclass) IS 'whether the trigger for another key looks at the key as it is now';
@@ -301,6 +301,15 @@ LANGUAGE sql STABLE PARALLEL SAFE
 RETURN coalesce('INSERT INTO ' || uidgen_tools.write_relation(deleted) || ' DEFAULT VALUES;', '');
 COMMENT ON FUNCTION uidgen_tools.write_mark(oid) IS 'the statement that has readers copy a tracked table anew; empty where the table of deleted keys has to be made anew';
 
+CREATE FUNCTION uidgen_tools.list_unique_versions("table" regclass, version_column name, OUT named text, OUT statement text) RETURNS SETOF record
+LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
+AS $$
+	SELECT w.named, CASE WHEN NOT i.indisprimary THEN coalesce((SELECT format('ALTER TABLE %s DROP CONSTRAINT %s;', uidgen_tools.write_relation("table"), uidgen_tools.write_name(k.conname)) FROM pg_constraint AS k WHERE k.conindid = i.indexrelid AND k.contype = 'u'), format('DROP INDEX %s;', w.named)) END
+		FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attname = version_column AND a.attnum = ANY (i.indkey::smallint[]) CROSS JOIN LATERAL uidgen_tools.write_relation(i.indexrelid) AS w (named)
+		WHERE i.indrelid = "table" AND i.indisunique ORDER BY i.indexrelid;
+$$;
+COMMENT ON FUNCTION uidgen_tools.list_unique_versions(regclass, name) IS 'unique indexes with the column of the versions, and the statements that drop them';
+
 CREATE FUNCTION uidgen_tools.refuse_version_column("table" regclass, version_column name) RETURNS void
 LANGUAGE plpgsql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
@@ -310,6 +319,7 @@ DECLARE
 	shown constant text := uidgen_tools.tame(version_column::text);
 	shown_table constant text := (SELECT uidgen_tools.tame(c.relname) FROM pg_class AS c WHERE c.oid = "table");
 	named text;
+	statement text;
 BEGIN
 	SELECT a.attnum AS number, a.atttypid::regtype AS type, a.attgenerated AS generated INTO v
 		FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = version_column AND NOT a.attisdropped;
@@ -325,16 +335,12 @@ BEGIN
 			USING ERRCODE = 'datatype_mismatch', DETAIL = 'Versions are ids, of type bigint.',
 				HINT = 'Name another column; one that does not exist is added.';
 	END IF;
-	SELECT CASE WHEN i.indrelid IS NULL THEN 'the table is partitioned by it' ELSE format('it is in the unique index %s', uidgen_tools.write_relation(i.indexrelid)) END INTO named
-		FROM pg_class AS c
-			LEFT JOIN pg_index AS i ON i.indrelid = c.oid AND i.indisunique AND v.number = ANY (i.indkey::smallint[])
-			LEFT JOIN pg_partitioned_table AS p ON p.partrelid = c.oid AND v.number = ANY (p.partattrs::smallint[])
-		WHERE c.oid = "table" AND (i.indrelid IS NOT NULL OR p.partrelid IS NOT NULL)
-		ORDER BY i.indexrelid LIMIT 1;
+	SELECT 'it is in the unique index ' || u.named, u.statement INTO named, statement FROM uidgen_tools.list_unique_versions("table", version_column) AS u LIMIT 1;
+	named := coalesce(named, (SELECT 'the table is partitioned by it' FROM pg_partitioned_table AS p WHERE p.partrelid = "table" AND v.number = ANY (p.partattrs::smallint[])));
 	IF named IS NOT NULL THEN
 		RAISE EXCEPTION 'column "%" of table "%" cannot be the version', shown, shown_table USING ERRCODE = 'object_not_in_prerequisite_state',
 				DETAIL = format('Each change of a row gives it a new value, and %s: so each change would wait for all who refer to the row, or move it.', named),
-				HINT = 'Name another column; one that does not exist is added.';
+				HINT = CASE WHEN (uidgen_tools.seek_tracking("table", version_column)).function IS NULL THEN 'Name another column; one that does not exist is added.' ELSE concat_ws(' ', 'The column has the versions already.', statement) END;
 	END IF;
 END
 $$;
@@ -397,9 +403,7 @@ COMMENT ON FUNCTION uidgen_tools.list_untracked_kinds(regclass) IS 'why no trigg
 CREATE FUNCTION uidgen_tools.list_versions(deleted oid, version name, recorded name) RETURNS SETOF name
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT version
-	UNION ALL
-	SELECT recorded WHERE recorded IS NOT NULL
+	SELECT version UNION ALL SELECT recorded WHERE recorded IS NOT NULL
 	UNION ALL
 	SELECT a.attname FROM pg_index AS i JOIN pg_attribute AS a ON a.attrelid = i.indrelid AND a.attnum = i.indkey[0] WHERE i.indrelid = deleted AND i.indisprimary;
 $$;
@@ -625,7 +629,7 @@ COMMENT ON FUNCTION uidgen_tools.write_key(regclass) IS 'the key of a table as i
 CREATE FUNCTION uidgen_tools.write_key_trigger("table" regclass, function text) RETURNS text[]
 LANGUAGE sql STABLE PARALLEL SAFE SET search_path = pg_catalog, pg_temp
 AS $$
-	SELECT ARRAY[format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN (NOT (%s)) EXECUTE FUNCTION %s;', t.written, (uidgen_tools.write_key("table")).same_key, function),
+	SELECT ARRAY[format('CREATE TRIGGER "~uid_key" AFTER UPDATE ON %s FOR EACH ROW WHEN ((%s) IS NOT TRUE) EXECUTE FUNCTION %s;', t.written, (uidgen_tools.write_key("table")).same_key, function),
 			format('ALTER TABLE %s ENABLE ALWAYS TRIGGER "~uid_key";', t.written)]
 		FROM uidgen_tools.write_relation("table") AS t (written);
 $$;
@@ -1040,12 +1044,12 @@ BEGIN
 		UNION ALL
 		SELECT true, format('table %s has no key, by which readers know which row was deleted', s.written), NULL WHERE uidgen_tools.choose_key("table") IS NULL
 		UNION ALL
-		SELECT true, format('column %s of table %s was column %s when the table was tracked', uidgen_tools.write_name(v.name), r.written, uidgen_tools.write_name(s.version)),
-				format('ALTER TABLE %s RENAME COLUMN %s TO %s;', r.written, uidgen_tools.write_name(v.name), uidgen_tools.write_name(s.version))
+		SELECT true, format('column %s of table %s was column %s when the table was tracked', uidgen_tools.write_name(v.name), r.written, uidgen_tools.write_name(s.version)), format('ALTER TABLE %s RENAME COLUMN %s TO %s;', r.written, uidgen_tools.write_name(v.name), uidgen_tools.write_name(s.version))
 			FROM uidgen_tools.list_versions(own, s.version, s.recorded) WITH ORDINALITY AS v (name, n) CROSS JOIN LATERAL (SELECT CASE WHEN v.name = s.recorded THEN s.written ELSE deleted END) AS r (written) WHERE v.name <> s.version
 		UNION ALL
-		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname))
-			FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
+		SELECT true, format('column %s of table %s is not of type bigint', uidgen_tools.write_name(a.attname), s.written), format('ALTER TABLE %s ALTER COLUMN %s TYPE bigint;', s.written, uidgen_tools.write_name(a.attname)) FROM pg_attribute AS a WHERE a.attrelid = "table" AND a.attname = s.version AND a.atttypid <> 'bigint'::regtype
+		UNION ALL
+		SELECT true, format('the unique index %s has column %s, which gets a new value with each change', u.named, uidgen_tools.write_name(s.version)), u.statement FROM uidgen_tools.list_unique_versions("table", s.version) AS u
 		UNION ALL
 		SELECT false, format('%s, and table %s those of table %s', n.line, deleted, s.written), NULL FROM uidgen_tools.list_deleted_namesakes("table", own) AS n (line)
 		UNION ALL

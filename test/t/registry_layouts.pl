@@ -9,8 +9,7 @@ use Chance qw(pick);
 use UidgenTest;
 
 my $SEED = 42;
-my $EPOCHS = 600;
-my $MUTATIONS = 2000;
+my ($EPOCHS, $MUTATIONS) = (600, 2000);
 
 my $node = uidgen_node('main');
 $node->start;
