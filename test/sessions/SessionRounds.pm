@@ -111,13 +111,12 @@ my @HINDERING = ('lock', 'locked at the start', 'restart_while_locked', 'rewrite
 my @EXPECTED = (
 	# what the programs provoke
 	[ '22012', qr/^division by zero/ ],
-	[ '22003', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)/ ],
+	[ '22003', qr/^(?:n|number of ids|number of consecutive numbers|tag -?\d+) (?:is out of range|must not be negative)|^batch size must not be negative/ ],
 	[ '22023', qr/^(?:n|number of ids|tag -?\d+) (?:is out of range|must not be negative)|^invalid value for parameter "uidgen\.wait_timeout"/ ],
 	[ '55000', qr/^the layout has no blocks of consecutive ids/ ],
 	[ '42704', qr/^uidgen has no grant to issue ids from: there is no such segment/ ],
 	[ '22004', qr/^the name of a segment must not be null/ ],
 	[ '42602', qr/^the name of a segment must not be empty/ ],
-	[ '22003', qr/^number of consecutive numbers is out of range|^batch size must not be negative/ ],
 	[ '22004', qr/^(?:tag|number of ids) must not be null/ ],
 	[ '25006', qr/^cannot execute (?:SELECT|INSERT|COPY FROM|ALTER ROLE) in a read-only transaction/ ],
 	[ '25P01', qr/^there is no transaction in progress|^SET LOCAL can only be used in transaction blocks|can only be used in transaction blocks/ ],
@@ -154,6 +153,7 @@ my @EXPECTED = (
 	[ '55000', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): the clock is behind the last grant/, 'clock_middle', 'clock_large' ],
 	[ '53400', qr/^(?:uidgen has no grant to issue ids from|uidgen has no new grant): no worker id is free/, 'clock_middle', 'clock_large' ],
 	[ '40001', qr/^uidgen has no new grant: the registry's clock is further ahead than expected/, 'clock_middle', 'clock_large' ],
+	[ '00000', qr/^uidgen begins by the clock of the registry, which is \d+ ms (?:behind|ahead of) this server's/, 'clock_large' ],
 	[ '01000', qr/^few worker ids are left: \d+/ ],
 	[ '00000', qr/^uidgen lost worker id \d+/, 'end_registry', 'forget', 'drop_create', 'drop_for_a_while', 'switch_database', 'switch_to_copy' ],
 	# the registry is not there, or another one
