@@ -101,7 +101,7 @@ my %WITHOUT = (
 	],
 	go => [
 		[ 'the end of a grant', 'stopped', 'if at <= gr.last {', 'if at <= 1<<62 {' ],
-		[ 'the begin of a grant', 'handed_back', 'g.raise(a.first.Int64<<next.sequence.Bits - 1)', '_ = renews' ],
+		[ 'the begin of a grant', 'handed_back', 'g.raise(a.first<<next.sequence.Bits - 1)', '_ = renews' ],
 		[ 'tokens that are remembered before the call', 'lost_answers', 'append(k.tokens, token), true', 'append(k.tokens[:len(k.tokens):len(k.tokens)], token)[:1], true' ],
 		[ 'warnings', 'warned', '|| c.warned.Load()', '' ],
 		[ 'the number of the registry', 'other_registry', 'g.timeline >= 0 && a.registry != g.registry', 'false' ],

@@ -80,7 +80,7 @@ static const Rule rules[] = {
 	{"handed_back_is_told", NULL, NULL, NULL, 0, NUMBERS_RETURN, 100},
 	/* Of what the owner does */
 	{"same_incarnation", "create_segment", "excluded.incarnation", "t.incarnation", 1, NUMBERS, 100},
-	{"created_again_below", "create_segment", "greatest(s.last_value, start - 1)", "start - 1", 1, NUMBERS, 100},
+	{"created_again_below", "create_segment", "s := uidgen_registry.go_beyond(s, start - 1);", "s.last_value := start - 1;", 1, NUMBERS, 100},
 	{"nothing_discarded", NULL, NULL, NULL, 0, NUMBERS, 100},
 	/* S7 */
 	{"begun_below", "leave_out_lost", "ELSIF least(highest, s.max_value) > s.began_above THEN", "ELSIF false THEN", 1, NUMBERS, 100},
@@ -107,7 +107,7 @@ static const Rule rules[] = {
 	{"guest_free_at_once", "free_bounds", "(uidgen_registry.ticks_in(l.max_lead, l.unit) + uidgen_registry.ticks_in(l.clock_slack, l.unit) + 1)", "0", 1, CHANGING_HANDS | BY_GUESTS, 600},
 	{"guest_free_by_end_alone", "free_bounds", "clock - l.max_lead - l.clock_slack", "'infinity'", 1, LEAP_AFTER_RELEASE | BY_GUESTS, 1000},
 	{"guest_free_without_slack", "free_bounds", "l.clock_slack", "interval '0'", 2, CHANGING_HANDS | BY_GUESTS, 800},
-	{"guest_lead_of_nodes", "begin_node_call", "l.max_lead := l.guest_lead;", "", 1, EVERYTHING | BY_GUESTS, 100},
+	{"guest_lead_of_nodes", "begin_node_call", "l.max_lead := l.guest_lead;", "", 1, EVERYTHING | BY_GUESTS, 1000},
 	{"guest_no_clamp", "lease_renew", "now_tick + lease_renew.max_lead, l.max_tick - 1", "l.max_tick - 1", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_quarantine_beyond_clamp", "lease", "least(first_tick + span, latest, l.max_tick - 1)", "least(first_tick + span, l.max_tick - 1)", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_no_quarantine", "begin_quarantine", "guest_quarantine_until = greatest(r.guest_quarantine_until,", "guest_quarantine_until = least(r.guest_quarantine_until,", 1, EVERYTHING | BY_GUESTS, 100},
@@ -116,7 +116,7 @@ static const Rule rules[] = {
 	{"guest_quarantine_without_slack", "begin_quarantine", "uidgen_registry.ticks_in(r.clock_slack, r.unit) + 1", "0", 1, FAR_AHEAD | BY_GUESTS, 100},
 	{"guest_history_not_written", "begin_lease", "uidgen_registry.begin_quarantine(guest)", "l.quarantine_until", 1, EVERYTHING | BY_GUESTS, 100},
 	{"guest_release_lowers", "lease_release", "released = true", "released = true, granted_until = n.granted_until - 1", 1, LATE_RELEASE | BY_GUESTS, 100},
-	{"long_grants_of_both_sides", "reach_of", "CASE WHEN worker >= l.lowest_first_guest THEN least(l.guest_lead, l.former_guest_lead) END", "NULL", 1, CHANGING_SIDES, 2000},
+	{"long_grants_of_both_sides", "reach_of", "LEAST((l).guest_lead, (l).former_guest_lead)", "NULL", 1, CHANGING_SIDES, 2000},
 	{"lowest_is_present", "set_first_guest", "lowest_first_guest = least(r.lowest_first_guest, first)", "lowest_first_guest = first", 1, CHANGING_SIDES, 2000},
 	{"length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.max_lead END", "NULL", 1, CHANGING_LENGTHS, 6000},
 	{"guest_length_counts_at_once", "change_lengths", "CASE WHEN standbys IS NOT NULL THEN old.guest_lead END", "NULL", 1, CHANGING_LENGTHS, 2000},

@@ -30,7 +30,7 @@ done
 mkdir -p "$to"
 cd "$CHECK_DIR/inst"
 find . -name 'uidgen*' -type f | tar -cf - -T - | tar -C "$to" -xf -
-[ -z "$BREAK" ] || find "$to" -name 'uidgen_registry--0*.sql' -exec sed -i "$BREAK" {} +
+[ -z "$BREAK" ] || find "$to" -name 'uidgen_registry--[0-9]*.sql' -exec sed -i "$BREAK" {} +
 END
 chmod 0755, "$dir/bin/make";
 
