@@ -609,7 +609,7 @@ BEGIN
 	remarks := remarks || ARRAY(SELECT DISTINCT format('trigger %s runs before each INSERT: see that it leaves the id as it is', uidgen_tools.write_name(g.tgname))
 			FROM uidgen_tools.list_insert_triggers("table", id_column) AS l JOIN pg_trigger AS g ON g.oid = l.trigger WHERE g.tgname <> '~uid_stamp' ORDER BY 1)
 		|| ARRAY(SELECT u.line FROM uidgen_tools.list_users_of_ids("table", id_column) WITH ORDINALITY AS u (line, n) ORDER BY u.n)
-		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end'::text;
+		|| 'new ids lie far above the old ones: a job that walks over ids in steps does not come to an end, and after the way back readers by id miss the rows that come'::text;
 
 	-- All locks come first, so that a missing lock loses no work.
 	RETURN QUERY SELECT 'step', format('LOCK TABLE %s IN ACCESS EXCLUSIVE MODE;', (SELECT string_agg(uidgen_tools.write_relation(l.relid), ', ' ORDER BY l.n) FROM uidgen_tools.list_locked("table", id_column) WITH ORDINALITY AS l (relid, n))) WHERE cardinality(steps) > 0;
