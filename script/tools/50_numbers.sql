@@ -95,7 +95,8 @@ DECLARE
 BEGIN
 	SELECT n.* INTO f FROM uidgen_tools.find_numbers("table") AS n;
 	RETURN QUERY SELECT 'tell', format('table %s, which has numbers, inherits from another one, or another one from it: uid_number_rows() refuses it', written), NULL
-		FROM pg_class AS c WHERE c.oid = "table" AND c.relkind = 'r' AND NOT c.relispartition AND num_nonnulls(f.numbers, f.counter) > 0 AND EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent));
+		FROM pg_class AS c WHERE c.oid = "table" AND c.relkind = 'r' AND NOT c.relispartition AND num_nonnulls(f.numbers, f.counter) > 0 AND EXISTS (SELECT FROM pg_inherits AS i WHERE c.oid IN (i.inhrelid, i.inhparent))
+		UNION ALL SELECT 'tell', format('row security of table %s, which has numbers, holds for its owner, too: uid_number_rows() refuses it', written), NULL FROM uidgen_tools.list_hidden("table") AS h WHERE h.is_held AND num_nonnulls(f.numbers, f.counter) > 0;
 	-- For each kind: the records that name this table, here and on other tables; the table found by name; whether there is any record.
 	FOR k IN
 		SELECT w.*, uidgen_tools.write_relation(w.own[1]) AS first, uidgen_tools.write_relation(w.named) AS shown, coalesce(num_nonnulls(f.numbers, f.counter) > 0, false) AS is_numbered,
